@@ -89,30 +89,6 @@ static st_status cannot(const char *what, st_errors *errors)
     return st_fail(errors, ST_ERR_IO, (st_place){0}, "cannot %s: %s", what, strerror(errno));
 }
 
-static st_status read_result(const st_buffer *text, const child_token *token, bool in_time,
-                             int status, st_arena *arena, st_child_result *result)
-{
-    bool whole = text->length > 0 && text->data[text->length - 1] == end_mark && !text->failed;
-    *result = (st_child_result){.end = ST_CHILD_CRASHED, .text = ""};
-    if (!in_time) {
-        result->end = ST_CHILD_LATE;
-    } else if (WIFSIGNALED(status)) {
-        result->signal = WTERMSIG(status);
-    } else if (WEXITSTATUS(status) == ST_NO_PROCESS && text->length == 0) {
-        result->end = ST_CHILD_NONE;
-    } else if (whole && WEXITSTATUS(status) == 0) {
-        child_head head = {0};
-        if (text->length > sizeof head)
-            memcpy(&head, text->data, sizeof head);
-        bool own = memcmp(&head.token, token, sizeof *token) == 0;
-        result->end = ST_CHILD_DONE;
-        result->walls = own ? (unsigned)head.walls : 0;
-        result->length = own ? text->length - sizeof head - 1 : 0;
-        result->text = st_arena_copy(arena, own ? text->data + sizeof head : "", result->length);
-    }
-    return result->text == NULL ? ST_ERR_MEMORY : ST_OK;
-}
-
 st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
                        st_arena *arena, st_child_result *result, st_errors *errors)
 {
@@ -154,7 +130,25 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     if (!in_time)
         st_namespaces_end(child, &status);
     (void)kill(-child, SIGKILL); /* what it may have started, where nothing forbade that */
-    st_status taken = read_result(&text, &token, in_time, status, arena, result);
+    bool whole = text.length > 0 && text.data[text.length - 1] == end_mark && !text.failed;
+    *result = (st_child_result){.end = ST_CHILD_CRASHED, .text = ""};
+    if (!in_time) {
+        result->end = ST_CHILD_LATE;
+    } else if (WIFSIGNALED(status)) {
+        result->signal = WTERMSIG(status);
+    } else if (WEXITSTATUS(status) == ST_NO_PROCESS && text.length == 0) {
+        result->end = ST_CHILD_NONE;
+    } else if (whole && WEXITSTATUS(status) == 0) {
+        child_head head = {0};
+        if (text.length > sizeof head)
+            memcpy(&head, text.data, sizeof head);
+        bool own = memcmp(&head.token, &token, sizeof *&token) == 0;
+        result->end = ST_CHILD_DONE;
+        result->walls = own ? (unsigned)head.walls : 0;
+        result->length = own ? text.length - sizeof head - 1 : 0;
+        result->text = st_arena_copy(arena, own ? text.data + sizeof head : "", result->length);
+    }
+    st_status taken = result->text == NULL ? ST_ERR_MEMORY : ST_OK;
     st_buffer_free(&text);
     return taken;
 }

@@ -493,23 +493,6 @@ static void size_classes(st_product_layout *plan, const st_product *now, size_t 
                 aim_spread(&plan->classes[from], &plan->classes[to], &plan->spreads[from][to]);
 }
 
-static void run_turn(const st_product_layout *plan, st_workspace *workspace, const turn *now,
-                     size_t rows)
-{
-    const st_program_call *call = now->call;
-    for (size_t i = 0; i < call->provider->argument_count; i++) {
-        double *block = plan->registers + (plan->place_count + i) * padded(plan->most_rows);
-        workspace->arguments[i] = block;
-        if (now->arguments[i] != NO_VALUE) {
-            workspace->arguments[i] = plan->memory[now->arguments[i]];
-            continue;
-        }
-        for (size_t row = 0; row < rows; row++)
-            block[row] = workspace->scalars[call->arguments[i]];
-    }
-    st_provider_call(call->provider, rows, workspace->arguments, plan->memory[now->out]);
-}
-
 /* Up to step `end`. */
 static void run_steps(const st_product_layout *plan, const st_workspace *workspace, size_t done,
                       size_t end, size_t rows)
@@ -558,7 +541,21 @@ void st_product_run(st_product_layout *plan, st_workspace *workspace, const st_p
             for (size_t i = self->first_turn; i < self->end_turn; i++) {
                 const turn *now = &plan->turns[i];
                 run_steps(plan, workspace, done, now->step, self->rows);
-                run_turn(plan, workspace, now, self->rows);
+                size_t rows = self->rows;
+                const st_program_call *call = now->call;
+                for (size_t j = 0; j < call->provider->argument_count; j++) {
+                    double *block =
+                        plan->registers + (plan->place_count + j) * padded(plan->most_rows);
+                    workspace->arguments[j] = block;
+                    if (now->arguments[j] != NO_VALUE) {
+                        workspace->arguments[j] = plan->memory[now->arguments[j]];
+                        continue;
+                    }
+                    for (size_t row = 0; row < rows; row++)
+                        block[row] = workspace->scalars[call->arguments[j]];
+                }
+                st_provider_call(call->provider, rows, workspace->arguments,
+                                 plan->memory[now->out]);
                 done = now->step;
             }
             run_steps(plan, workspace, done, self->end_step, self->rows);

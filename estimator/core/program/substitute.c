@@ -4,22 +4,6 @@
 
 #include <string.h>
 
-/* Appends a value as the language would write it: "16.73[s]", "8", "(-2)", "full". */
-static void show_value(const st_type *type, double value, st_style style, st_buffer *buffer)
-{
-    char text[ST_QUANTITY_TEXT];
-    (void)st_type_format(type, value, style, text, sizeof(text));
-    char *blank = type->kind == ST_TYPE_NUMBER ? strchr(text, ' ') : NULL;
-    if (type->kind == ST_TYPE_BOOL) {
-        st_buffer_text(buffer, value == 1.0 ? "true" : value == 0.0 ? "false" : text);
-    } else if (blank != NULL && value - value == 0) {
-        *blank = '\0';
-        st_buffer_printf(buffer, text[0] == '-' ? "(%s[%s])" : "%s[%s]", text, blank + 1);
-    } else {
-        st_buffer_printf(buffer, text[0] == '-' ? "(%s)" : "%s", text);
-    }
-}
-
 double st_show_name(st_session *session, const st_formula_view *shown, const st_expr *name,
                     const st_type **type)
 {
@@ -51,7 +35,19 @@ static size_t show_tree(st_session *session, const st_formula_view *shown, const
         const st_type *type = NULL;
         double value = st_show_name(session, shown, expr, &type);
         st_buffer_append(buffer, shown->text + position, expr->operator_offset - position);
-        show_value(type, value, session->style, buffer);
+        /* Appends a value as the language would write it: "16.73[s]", "8", "(-2)", "full". */
+        st_style style = session->style;
+        char text[ST_QUANTITY_TEXT];
+        (void)st_type_format(type, value, style, text, sizeof(text));
+        char *blank = type->kind == ST_TYPE_NUMBER ? strchr(text, ' ') : NULL;
+        if (type->kind == ST_TYPE_BOOL) {
+            st_buffer_text(buffer, value == 1.0 ? "true" : value == 0.0 ? "false" : text);
+        } else if (blank != NULL && value - value == 0) {
+            *blank = '\0';
+            st_buffer_printf(buffer, text[0] == '-' ? "(%s[%s])" : "%s[%s]", text, blank + 1);
+        } else {
+            st_buffer_printf(buffer, text[0] == '-' ? "(%s)" : "%s", text);
+        }
         return (size_t)expr->operator_offset + expr->name_length;
     }
     for (size_t i = 0; i < expr->child_count; i++)

@@ -82,57 +82,6 @@ const char *st_check_level(const st_sheet_check *check)
     return check->warning ? "warning" : check->limit ? "limit" : "error";
 }
 
-static void read_check(st_loader *loader, const st_yaml_node *node)
-{
-    static const char *const keys[] = {"that", "else", "level"};
-    const char *what = "a check";
-    st_sheet *sheet = loader->sheet;
-    if (node->kind != ST_YAML_MAP) {
-        (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
-                             "a check must be a map" ST_EXPECTED
-                             "{that: CONDITION, else: MESSAGE}");
-        return;
-    }
-    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
-    const st_yaml_node *that = st_loader_get(loader, node, "that", ST_YAML_SCALAR, what);
-    const st_yaml_node *message = st_loader_get(loader, node, "else", ST_YAML_SCALAR, what);
-    st_sheet_check check = {.place = node->place};
-    /* Which of its levels a check has; the first where it names none. */
-    const char *level = st_loader_text(loader, node, "level", what);
-    check.warning = strcmp(level, "warning") == 0;
-    check.limit = strcmp(level, "limit") == 0;
-    if (level[0] != '\0' && strcmp(level, "error") != 0 && !check.warning && !check.limit)
-        (void)st_loader_fail(loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
-                             "unknown check level '%.60s'" ST_EXPECTED "error, limit or warning",
-                             level);
-    if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL)
-        (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
-                             "a check requires 'that' and 'else'" ST_EXPECTED
-                             "{that: CONDITION, else: MESSAGE}");
-    if (that == NULL || message == NULL)
-        return;
-    if (message->length == 0)
-        (void)st_loader_fail(loader, message->place, ST_ERR_VALUE,
-                             "the check's message is empty" ST_EXPECTED
-                             "a sentence that describes the problem");
-    st_formula formula = {.place = node->place};
-    st_message parts = {0};
-    bool good = st_loader_formula(loader, that, &formula);
-    good = read_message(loader, message, &parts) && good;
-    if (!good)
-        return;
-    check.formula = formula.text;
-    check.message = message->text;
-    check.expr = formula.expr;
-    check.place = st_formula_place_at(&formula, 0);
-    size_t formulas = sheet->check_count;
-    size_t messages = formulas;
-    if (!ST_APPEND(loader->arena, sheet->check_formulas, formulas, formula) ||
-        !ST_APPEND(loader->arena, sheet->messages, messages, parts) ||
-        !ST_APPEND(loader->arena, sheet->checks, sheet->check_count, check))
-        (void)st_loader_out_of_memory(loader);
-}
-
 void st_loader_checks(st_loader *loader, const st_yaml_node *list)
 {
     if (list->count > MAX_CHECKS) {
@@ -140,6 +89,54 @@ void st_loader_checks(st_loader *loader, const st_yaml_node *list)
                              "the sheet has too many checks" ST_EXPECTED "at most 1000");
         return;
     }
-    for (size_t i = 0; i < list->count; i++)
-        read_check(loader, list->items[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        const st_yaml_node *node = list->items[i];
+        static const char *const keys[] = {"that", "else", "level"};
+        const char *what = "a check";
+        st_sheet *sheet = loader->sheet;
+        if (node->kind != ST_YAML_MAP) {
+            (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
+                                 "a check must be a map" ST_EXPECTED
+                                 "{that: CONDITION, else: MESSAGE}");
+            continue;
+        }
+        st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
+        const st_yaml_node *that = st_loader_get(loader, node, "that", ST_YAML_SCALAR, what);
+        const st_yaml_node *message = st_loader_get(loader, node, "else", ST_YAML_SCALAR, what);
+        st_sheet_check check = {.place = node->place};
+        /* Which of its levels a check has; the first where it names none. */
+        const char *level = st_loader_text(loader, node, "level", what);
+        check.warning = strcmp(level, "warning") == 0;
+        check.limit = strcmp(level, "limit") == 0;
+        if (level[0] != '\0' && strcmp(level, "error") != 0 && !check.warning && !check.limit)
+            (void)st_loader_fail(
+                loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
+                "unknown check level '%.60s'" ST_EXPECTED "error, limit or warning", level);
+        if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL)
+            (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
+                                 "a check requires 'that' and 'else'" ST_EXPECTED
+                                 "{that: CONDITION, else: MESSAGE}");
+        if (that == NULL || message == NULL)
+            continue;
+        if (message->length == 0)
+            (void)st_loader_fail(loader, message->place, ST_ERR_VALUE,
+                                 "the check's message is empty" ST_EXPECTED
+                                 "a sentence that describes the problem");
+        st_formula formula = {.place = node->place};
+        st_message parts = {0};
+        bool good = st_loader_formula(loader, that, &formula);
+        good = read_message(loader, message, &parts) && good;
+        if (!good)
+            continue;
+        check.formula = formula.text;
+        check.message = message->text;
+        check.expr = formula.expr;
+        check.place = st_formula_place_at(&formula, 0);
+        size_t formulas = sheet->check_count;
+        size_t messages = formulas;
+        if (!ST_APPEND(loader->arena, sheet->check_formulas, formulas, formula) ||
+            !ST_APPEND(loader->arena, sheet->messages, messages, parts) ||
+            !ST_APPEND(loader->arena, sheet->checks, sheet->check_count, check))
+            (void)st_loader_out_of_memory(loader);
+    }
 }

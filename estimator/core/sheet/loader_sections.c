@@ -185,62 +185,60 @@ static bool refuse_lone_unit(st_loader *loader, const st_yaml_node *node, const 
     return true;
 }
 
-static void read_input(st_loader *loader, const char *name, st_place place,
-                       const st_yaml_node *node)
-{
-    static const char *const keys[] = {"from", "unit", "doc", "cite", "default", "override"};
-    const char *what = st_loader_describe(loader, "input", name);
-    if (!st_loader_name(loader, name, place, "an input") ||
-        !is_map(loader, node, what, "{from: constants.latency, unit: us, doc: latency}"))
-        return;
-    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
-    st_sheet_input input = {.name = name, .place = place};
-    input.from = st_loader_text(loader, node, "from", what);
-    input.doc = st_loader_text(loader, node, "doc", what);
-    input.cite = st_loader_text(loader, node, "cite", what);
-    bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &input.type);
-    const st_yaml_node *value = st_loader_get(loader, node, "default", ST_YAML_SCALAR, what);
-    if (value != NULL && typed) {
-        const bool has_unit = st_yaml_get(node, "unit") != NULL;
-        input.has_default = true;
-        if (has_unit || !refuse_lone_unit(loader, value, input.name)) {
-            if (input.type.kind == ST_TYPE_NUMBER) {
-                if (st_quantity_parse(value->text, value->length, &input.type.unit,
-                                      st_yaml_place_at(value, 0), &input.default_value,
-                                      loader->errors) != ST_OK)
-                    input.default_value = 0;
-            } else {
-                static const char *const truths[] = {"false", "true"};
-                bool truth = input.type.kind == ST_TYPE_BOOL;
-                const char *const *values = truth ? truths : input.type.enumeration->values;
-                size_t count = truth ? ST_COUNT(truths) : input.type.enumeration->count;
-                size_t at = st_text_at(values, count, value->text);
-                if (at < count)
-                    input.default_value = (double)at;
-                else
-                    st_fail(loader->errors, ST_ERR_VALUE, value->place,
-                            "the default of '%s'" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "%s",
-                            input.name, st_yaml_describe(value, loader->errors),
-                            truth ? "true or false" : "a value of its enumeration",
-                            st_errors_nearest(loader->errors, value->text, values, count));
-            }
-        }
-    }
-    if (input.from[0] == '\0')
-        (void)st_loader_fail(loader, place, ST_ERR_NAME,
-                             "%s has no key 'from'" ST_EXPECTED
-                             "the job key that gives its value, e.g. 'from: model.hidden'",
-                             what);
-    st_symbol_entry *entry =
-        st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
-    if (entry != NULL)
-        *entry = (st_symbol_entry){.input = input};
-}
-
 void st_loader_inputs(st_loader *loader, const st_yaml_node *map)
 {
-    for (size_t i = 0; i < map->count; i++)
-        read_input(loader, map->keys[i], map->key_places[i], map->items[i]);
+    for (size_t i = 0; i < map->count; i++) {
+        const char *name = map->keys[i];
+        st_place place = map->key_places[i];
+        const st_yaml_node *node = map->items[i];
+        static const char *const keys[] = {"from", "unit", "doc", "cite", "default", "override"};
+        const char *what = st_loader_describe(loader, "input", name);
+        if (!st_loader_name(loader, name, place, "an input") ||
+            !is_map(loader, node, what, "{from: constants.latency, unit: us, doc: latency}"))
+            continue;
+        st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
+        st_sheet_input input = {.name = name, .place = place};
+        input.from = st_loader_text(loader, node, "from", what);
+        input.doc = st_loader_text(loader, node, "doc", what);
+        input.cite = st_loader_text(loader, node, "cite", what);
+        bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &input.type);
+        const st_yaml_node *value = st_loader_get(loader, node, "default", ST_YAML_SCALAR, what);
+        if (value != NULL && typed) {
+            const bool has_unit = st_yaml_get(node, "unit") != NULL;
+            input.has_default = true;
+            if (has_unit || !refuse_lone_unit(loader, value, input.name)) {
+                if (input.type.kind == ST_TYPE_NUMBER) {
+                    if (st_quantity_parse(value->text, value->length, &input.type.unit,
+                                          st_yaml_place_at(value, 0), &input.default_value,
+                                          loader->errors) != ST_OK)
+                        input.default_value = 0;
+                } else {
+                    static const char *const truths[] = {"false", "true"};
+                    bool truth = input.type.kind == ST_TYPE_BOOL;
+                    const char *const *values = truth ? truths : input.type.enumeration->values;
+                    size_t count = truth ? ST_COUNT(truths) : input.type.enumeration->count;
+                    size_t at = st_text_at(values, count, value->text);
+                    if (at < count)
+                        input.default_value = (double)at;
+                    else
+                        st_fail(loader->errors, ST_ERR_VALUE, value->place,
+                                "the default of '%s'" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "%s",
+                                input.name, st_yaml_describe(value, loader->errors),
+                                truth ? "true or false" : "a value of its enumeration",
+                                st_errors_nearest(loader->errors, value->text, values, count));
+                }
+            }
+        }
+        if (input.from[0] == '\0')
+            (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                                 "%s has no key 'from'" ST_EXPECTED
+                                 "the job key that gives its value, e.g. 'from: model.hidden'",
+                                 what);
+        st_symbol_entry *entry =
+            st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
+        if (entry != NULL)
+            *entry = (st_symbol_entry){.input = input};
+    }
 }
 
 bool st_loader_cell_texts(st_loader *loader, const st_yaml_node *node, const char *what,
@@ -261,41 +259,41 @@ void st_loader_cell_formula(st_loader *loader, const st_yaml_node *is, bool type
     entry->formula.expr = parsed && typed ? entry->formula.expr : NULL;
 }
 
-static void read_cell(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
-{
-    static const char *const keys[] = {"unit", "is", "doc", "cite", "open", "override"};
-    const char *what = st_loader_describe(loader, "cell", name);
-    if (strchr(name, '[') != NULL) {
-        st_loader_member(loader, name, place, node);
-        return;
-    }
-    if (node->kind == ST_YAML_MAP && st_yaml_get(node, "per") != NULL) {
-        st_loader_family(loader, name, place, node);
-        return;
-    }
-    if (!st_loader_name(loader, name, place, "a cell") ||
-        !is_map(loader, node, what, "{unit: us, is: V/C, doc: transfer}"))
-        return;
-    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
-    st_symbol_entry read = {.is_cell = true, .cell = {.name = name, .place = place}};
-    bool typed = st_loader_cell_texts(loader, node, what, &read.cell);
-    const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
-    read.cell.formula = "";
-    if (is != NULL)
-        st_loader_cell_formula(loader, is, typed, &read);
-    else if (st_yaml_get(node, "is") == NULL)
-        (void)st_loader_fail(loader, place, ST_ERR_NAME,
-                             "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'", what);
-    st_symbol_entry *entry =
-        st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
-    if (entry != NULL)
-        *entry = read;
-}
-
 void st_loader_cells(st_loader *loader, const st_yaml_node *map)
 {
-    for (size_t i = 0; i < map->count; i++)
-        read_cell(loader, map->keys[i], map->key_places[i], map->items[i]);
+    for (size_t i = 0; i < map->count; i++) {
+        const char *name = map->keys[i];
+        st_place place = map->key_places[i];
+        const st_yaml_node *node = map->items[i];
+        static const char *const keys[] = {"unit", "is", "doc", "cite", "open", "override"};
+        const char *what = st_loader_describe(loader, "cell", name);
+        if (strchr(name, '[') != NULL) {
+            st_loader_member(loader, name, place, node);
+            continue;
+        }
+        if (node->kind == ST_YAML_MAP && st_yaml_get(node, "per") != NULL) {
+            st_loader_family(loader, name, place, node);
+            continue;
+        }
+        if (!st_loader_name(loader, name, place, "a cell") ||
+            !is_map(loader, node, what, "{unit: us, is: V/C, doc: transfer}"))
+            continue;
+        st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
+        st_symbol_entry read = {.is_cell = true, .cell = {.name = name, .place = place}};
+        bool typed = st_loader_cell_texts(loader, node, what, &read.cell);
+        const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
+        read.cell.formula = "";
+        if (is != NULL)
+            st_loader_cell_formula(loader, is, typed, &read);
+        else if (st_yaml_get(node, "is") == NULL)
+            (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                                 "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'",
+                                 what);
+        st_symbol_entry *entry =
+            st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
+        if (entry != NULL)
+            *entry = read;
+    }
 }
 
 /* --- functions ------------------------------------------------------------------------------- */
@@ -359,46 +357,6 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
     return sheet->function_count - 1;
 }
 
-static void read_function(st_loader *loader, const char *name, st_place place,
-                          const st_yaml_node *node)
-{
-    static const char *const keys[] = {"args", "unit", "is", "open", "doc", "cite", "override"};
-    const char *what = st_loader_describe(loader, "function", name);
-    if (!st_loader_name(loader, name, place, "a function") ||
-        !is_map(loader, node, what, "{args: {size: B}, unit: us, is: size/1[GB/s], doc: d}"))
-        return;
-    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
-    st_sheet_function function = {.name = name, .place = place};
-    st_formula formula = {.place = place};
-    function.doc = st_loader_text(loader, node, "doc", what);
-    function.cite = st_loader_text(loader, node, "cite", what);
-    function.open = st_loader_flag(loader, node, "open", what);
-    bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &function.type);
-    typed =
-        read_arguments(loader, st_loader_get(loader, node, "args", ST_YAML_MAP, what), &function) &&
-        typed;
-    const char *body_what = st_loader_describe(loader, "function", function.name);
-    const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, body_what);
-    if (is != NULL) {
-        bool parsed = st_loader_formula(loader, is, &formula);
-        function.formula = formula.text;
-        function.formula_place = st_formula_place_at(&formula, 0);
-        formula.expr = parsed && typed ? formula.expr : NULL;
-        function.expr = formula.expr;
-    } else if (!function.open && st_yaml_get(node, "is") == NULL) {
-        (void)st_loader_fail(loader, function.place, ST_ERR_NAME,
-                             "%s has no key 'is'" ST_EXPECTED
-                             "its formula, or 'open: true' where a provider gives the value",
-                             body_what);
-    }
-    bool override = st_loader_flag(loader, node, "override", what);
-    size_t index = place_function(loader, name, place, override);
-    if (index != SIZE_MAX) {
-        loader->sheet->functions[index] = function;
-        loader->sheet->function_formulas[index] = formula;
-    }
-}
-
 void st_loader_functions(st_loader *loader, const st_yaml_node *map)
 {
     if (map->count > MAX_LIST) {
@@ -406,8 +364,46 @@ void st_loader_functions(st_loader *loader, const st_yaml_node *map)
                              "the sheet has too many functions" ST_EXPECTED "at most 1000");
         return;
     }
-    for (size_t i = 0; i < map->count; i++)
-        read_function(loader, map->keys[i], map->key_places[i], map->items[i]);
+    for (size_t i = 0; i < map->count; i++) {
+        const char *name = map->keys[i];
+        st_place place = map->key_places[i];
+        const st_yaml_node *node = map->items[i];
+        static const char *const keys[] = {"args", "unit", "is", "open", "doc", "cite", "override"};
+        const char *what = st_loader_describe(loader, "function", name);
+        if (!st_loader_name(loader, name, place, "a function") ||
+            !is_map(loader, node, what, "{args: {size: B}, unit: us, is: size/1[GB/s], doc: d}"))
+            continue;
+        st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
+        st_sheet_function function = {.name = name, .place = place};
+        st_formula formula = {.place = place};
+        function.doc = st_loader_text(loader, node, "doc", what);
+        function.cite = st_loader_text(loader, node, "cite", what);
+        function.open = st_loader_flag(loader, node, "open", what);
+        bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &function.type);
+        typed = read_arguments(loader, st_loader_get(loader, node, "args", ST_YAML_MAP, what),
+                               &function) &&
+                typed;
+        const char *body_what = st_loader_describe(loader, "function", function.name);
+        const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, body_what);
+        if (is != NULL) {
+            bool parsed = st_loader_formula(loader, is, &formula);
+            function.formula = formula.text;
+            function.formula_place = st_formula_place_at(&formula, 0);
+            formula.expr = parsed && typed ? formula.expr : NULL;
+            function.expr = formula.expr;
+        } else if (!function.open && st_yaml_get(node, "is") == NULL) {
+            (void)st_loader_fail(loader, function.place, ST_ERR_NAME,
+                                 "%s has no key 'is'" ST_EXPECTED
+                                 "its formula, or 'open: true' where a provider gives the value",
+                                 body_what);
+        }
+        bool override = st_loader_flag(loader, node, "override", what);
+        size_t index = place_function(loader, name, place, override);
+        if (index != SIZE_MAX) {
+            loader->sheet->functions[index] = function;
+            loader->sheet->function_formulas[index] = formula;
+        }
+    }
 }
 
 /* --- report ---------------------------------------------------------------------------------- */
@@ -422,45 +418,6 @@ static st_sheet_section *section_titled(st_loader *loader, const char *title)
                             (st_sheet_section){.title = title})
                ? &sheet->sections[sheet->section_count - 1]
                : NULL;
-}
-
-/*
- * Adds what an item names: a cell, an input, all members of a family. Names are checked here:
- * everything that they may name was read before.
- */
-static void section_add(st_loader *loader, const st_yaml_node *item, const char **names,
-                        size_t *count)
-{
-    size_t index = 0;
-    if (item->kind != ST_YAML_SCALAR) {
-        (void)st_loader_fail(loader, item->place, ST_ERR_VALUE,
-                             "a report section must list cell names" ST_EXPECTED
-                             "the name of a cell or an input");
-        return;
-    }
-    if (st_names_get(&loader->entry_names, item->text, &index)) {
-        names[(*count)++] = item->text;
-        return;
-    }
-    const st_family *family = st_sheet_family(loader->sheet, item->text);
-    if (family == NULL || strchr(item->text, '[') != NULL) {
-        if (!loader->include_failed) {
-            const char *nearest = NULL;
-            for (size_t i = 0; i < loader->entry_count && !st_errors_full(loader->errors); i++) {
-                const st_symbol_entry *entry = &loader->entries[i];
-                const char *pair[2] = {nearest,
-                                       entry->is_cell ? entry->cell.name : entry->input.name};
-                nearest = nearest == NULL ? st_nearest(item->text, pair + 1, 1)
-                                          : st_nearest(item->text, pair, 2);
-            }
-            st_fail(loader->errors, ST_ERR_NAME, item->place,
-                    "unknown cell or input '%.60s' in the report" ST_HINT "%s", item->text,
-                    st_or_none(nearest));
-        }
-        return;
-    }
-    for (size_t i = 0; i < family->member_count; i++)
-        names[(*count)++] = st_family_member_name(family, i, loader->arena);
 }
 
 /* How many names an item can be. */
@@ -500,8 +457,44 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
     size_t count = section->count;
     for (size_t i = 0; i < count; i++)
         names[i] = section->cells[i];
-    for (size_t i = 0; i < cells->count; i++)
-        section_add(loader, cells->items[i], names, &count);
+    for (size_t i = 0; i < cells->count; i++) {
+        /*
+         * Adds what an item names: a cell, an input, all members of a family. Names are checked
+         * here: everything that they may name was read before.
+         */
+        const st_yaml_node *item = cells->items[i];
+        size_t index = 0;
+        if (item->kind != ST_YAML_SCALAR) {
+            (void)st_loader_fail(loader, item->place, ST_ERR_VALUE,
+                                 "a report section must list cell names" ST_EXPECTED
+                                 "the name of a cell or an input");
+            continue;
+        }
+        if (st_names_get(&loader->entry_names, item->text, &index)) {
+            names[(count)++] = item->text;
+            continue;
+        }
+        const st_family *family = st_sheet_family(loader->sheet, item->text);
+        if (family == NULL || strchr(item->text, '[') != NULL) {
+            if (!loader->include_failed) {
+                const char *nearest = NULL;
+                for (size_t j = 0; j < loader->entry_count && !st_errors_full(loader->errors);
+                     j++) {
+                    const st_symbol_entry *entry = &loader->entries[j];
+                    const char *pair[2] = {nearest,
+                                           entry->is_cell ? entry->cell.name : entry->input.name};
+                    nearest = nearest == NULL ? st_nearest(item->text, pair + 1, 1)
+                                              : st_nearest(item->text, pair, 2);
+                }
+                st_fail(loader->errors, ST_ERR_NAME, item->place,
+                        "unknown cell or input '%.60s' in the report" ST_HINT "%s", item->text,
+                        st_or_none(nearest));
+            }
+            continue;
+        }
+        for (size_t j = 0; j < family->member_count; j++)
+            names[(count)++] = st_family_member_name(family, j, loader->arena);
+    }
     section->cells = names;
     section->count = count;
 }

@@ -139,28 +139,6 @@ static bool is_wrong(const twin_search *search, const comm_member *member)
     return place.certain && (place.ranks != member->ranks || place.rank != member->place);
 }
 
-/* Forgets a rank and its logs, so that it can be run once more. */
-static void forget(twin_search *search, int32_t rank)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < search->member_count; i++)
-        if (search->members[i].rank != rank)
-            search->members[kept++] = search->members[i];
-    search->member_count = kept;
-    kept = 0;
-    for (size_t i = 0; i < search->read_count; i++) {
-        if (search->read[i].rank == rank)
-            (void)unlink(search->read[i].path);
-        else
-            search->read[kept++] = search->read[i];
-    }
-    search->read_count = kept;
-    search->hash[rank] = 0;
-    search->bad[rank] = false;
-    search->ran[rank] = false;
-    want(search, (uint32_t)rank);
-}
-
 static st_status run_rest(twin_search *search)
 {
     st_fleet_complete(search->fleet);
@@ -222,7 +200,24 @@ static st_status run_wanted(twin_search *search)
                 int32_t rank = search->members[j].rank;
                 if (!is_wrong(search, &search->members[j]))
                     continue;
-                forget(search, rank);
+                /* Forgets a rank and its logs, so that it can be run once more. */
+                size_t kept = 0;
+                for (size_t k = 0; k < search->member_count; k++)
+                    if (search->members[k].rank != rank)
+                        search->members[kept++] = search->members[k];
+                search->member_count = kept;
+                kept = 0;
+                for (size_t k = 0; k < search->read_count; k++) {
+                    if (search->read[k].rank == rank)
+                        (void)unlink(search->read[k].path);
+                    else
+                        search->read[kept++] = search->read[k];
+                }
+                search->read_count = kept;
+                search->hash[rank] = 0;
+                search->bad[rank] = false;
+                search->ran[rank] = false;
+                want(search, (uint32_t)rank);
                 j = SIZE_MAX; /* the list is shorter now */
             }
         }

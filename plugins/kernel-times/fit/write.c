@@ -11,28 +11,6 @@ static void write_number(double value, int digits, st_buffer *buffer)
     st_buffer_text(buffer, st_number_significant(value, digits, text, sizeof text));
 }
 
-static void write_trees(const st_times_model *model, st_buffer *buffer)
-{
-    write_number(model->base, 9, buffer);
-    st_buffer_printf(buffer, " %zu %zu\n", model->tree_count, model->node_count);
-    for (size_t i = 0; i < model->tree_count; i++) {
-        size_t end = i + 1 < model->tree_count ? model->starts[i + 1] : model->node_count;
-        st_buffer_printf(buffer, "tree %zu\n", end - model->starts[i]);
-        for (size_t k = model->starts[i]; k < end; k++) {
-            const st_times_node *node = &model->nodes[k];
-            if (node->feature < 0) {
-                st_buffer_text(buffer, "=");
-                write_number((double)node->threshold, 9, buffer);
-            } else {
-                st_buffer_printf(buffer, "%d", node->feature);
-                write_number((double)node->threshold, 9, buffer);
-                st_buffer_printf(buffer, " %zu %zu", node->left, node->right);
-            }
-            st_buffer_text(buffer, "\n");
-        }
-    }
-}
-
 void st_times_write(const st_time_models *models, const st_time_sets *sets, st_buffer *buffer)
 {
     const st_time_set *set = models->set;
@@ -75,8 +53,27 @@ void st_times_write(const st_time_models *models, const st_time_sets *sets, st_b
             write_number(model->roofline.per_byte, 9, buffer);
             if (model->tree_count == 0)
                 st_buffer_text(buffer, "\n");
-            else
-                write_trees(model, buffer);
+            else {
+                write_number(model->base, 9, buffer);
+                st_buffer_printf(buffer, " %zu %zu\n", model->tree_count, model->node_count);
+                for (size_t j = 0; j < model->tree_count; j++) {
+                    size_t end =
+                        j + 1 < model->tree_count ? model->starts[j + 1] : model->node_count;
+                    st_buffer_printf(buffer, "tree %zu\n", end - model->starts[j]);
+                    for (size_t k = model->starts[j]; k < end; k++) {
+                        const st_times_node *node = &model->nodes[k];
+                        if (node->feature < 0) {
+                            st_buffer_text(buffer, "=");
+                            write_number((double)node->threshold, 9, buffer);
+                        } else {
+                            st_buffer_printf(buffer, "%d", node->feature);
+                            write_number((double)node->threshold, 9, buffer);
+                            st_buffer_printf(buffer, " %zu %zu", node->left, node->right);
+                        }
+                        st_buffer_text(buffer, "\n");
+                    }
+                }
+            }
         }
     st_buffer_text(buffer, "end\n");
 }

@@ -163,29 +163,6 @@ static void leave_out(pairing *pairs, const side *of, const stream *at, size_t *
         note_alone(pairs, of, at->kernels[i], tally);
 }
 
-static st_status match_streams(pairing *pairs, const stream *left, const stream *right)
-{
-    st_sequence before = {left->names, left->count};
-    st_sequence after = {right->names, right->count};
-    size_t *matches = st_arena_alloc(pairs->arena, left->count + 1, sizeof *matches);
-    st_status status = matches != NULL ? st_matching(before, after, matches) : ST_ERR_MEMORY;
-    size_t next = 0; /* of the right ones */
-    for (size_t i = 0; i < left->count && status == ST_OK; i++) {
-        if (matches[i] == SIZE_MAX) {
-            note_alone(pairs, &pairs->without, left->kernels[i], &pairs->tally->without);
-            continue;
-        }
-        for (; next < matches[i]; next++)
-            note_alone(pairs, &pairs->with, right->kernels[next], &pairs->tally->with);
-        next++;
-        write_row(pairs, &pairs->without.recorded->kernels[left->kernels[i]],
-                  &pairs->with.recorded->kernels[right->kernels[matches[i]]]);
-    }
-    for (; next < right->count && status == ST_OK; next++)
-        note_alone(pairs, &pairs->with, right->kernels[next], &pairs->tally->with);
-    return status;
-}
-
 /* Streams of one number first, then whatever is left, in the order in which they begin. */
 static st_status match_all(pairing *pairs)
 {
@@ -196,7 +173,25 @@ static st_status match_all(pairing *pairs)
             stream *right = left->taken ? NULL : counterpart(&pairs->with, left, exact == 1);
             if (right != NULL && !right->taken) {
                 left->taken = right->taken = true;
-                status = match_streams(pairs, left, right);
+                st_sequence before = {left->names, left->count};
+                st_sequence after = {right->names, right->count};
+                size_t *matches = st_arena_alloc(pairs->arena, left->count + 1, sizeof *matches);
+                status = matches != NULL ? st_matching(before, after, matches) : ST_ERR_MEMORY;
+                size_t next = 0; /* of the right ones */
+                for (size_t j = 0; j < left->count && status == ST_OK; j++) {
+                    if (matches[j] == SIZE_MAX) {
+                        note_alone(pairs, &pairs->without, left->kernels[j],
+                                   &pairs->tally->without);
+                        continue;
+                    }
+                    for (; next < matches[j]; next++)
+                        note_alone(pairs, &pairs->with, right->kernels[next], &pairs->tally->with);
+                    next++;
+                    write_row(pairs, &pairs->without.recorded->kernels[left->kernels[j]],
+                              &pairs->with.recorded->kernels[right->kernels[matches[j]]]);
+                }
+                for (; next < right->count && status == ST_OK; next++)
+                    note_alone(pairs, &pairs->with, right->kernels[next], &pairs->tally->with);
             } else if (exact == 0 && !left->taken) {
                 leave_out(pairs, &pairs->without, left, &pairs->tally->without);
             }

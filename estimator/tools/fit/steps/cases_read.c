@@ -67,37 +67,6 @@ static void read_case(st_yaml_reader *reader, const st_yaml_node *node, st_case 
     }
 }
 
-static void read_source(st_yaml_reader *reader, const st_yaml_node *root, const char *name,
-                        st_case_source *source)
-{
-    static const char *const known[] = {"source", "title", "cite", "cases"};
-    *source = (st_case_source){.name = name, .title = "", .cite = "", .file = reader->file};
-    if (!st_read_is(reader, root, ST_YAML_MAP, "validation cases are not a map"))
-        return;
-    st_read_keys(reader, root, "the validation cases", known, 4, 4);
-    const char *declared = st_read_text(reader, root, "source", name);
-    source->title = st_read_text(reader, root, "title", "");
-    source->cite = st_read_text(reader, root, "cite", "");
-    if (strcmp(declared, name) != 0)
-        ST_NOTE(reader, ST_ERR_NAME, st_yaml_get(root, "source")->place,
-                "'source' is not the folder's name" ST_FOUND "'%s'" ST_EXPECTED "'%s'", declared,
-                name);
-    const st_yaml_node *list = st_read_list(reader, root, "cases", ST_CASES_MAX);
-    source->cases = st_read_room(reader, &list, sizeof *source->cases);
-    source->case_count = list->count;
-    for (size_t i = 0; i < list->count; i++)
-        read_case(reader, list->items[i], &source->cases[i]);
-    for (size_t i = 0; i < source->case_count; i++) {
-        for (size_t k = 0; k < i; k++) {
-            const st_case *item = &source->cases[i];
-            if (item->name[0] == '\0' || strcmp(item->name, source->cases[k].name) != 0)
-                continue;
-            ST_NOTE(reader, ST_ERR_NAME, item->place, "two cases are named '%s'", item->name);
-            break;
-        }
-    }
-}
-
 st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena,
                         st_case_source *source, st_errors *errors)
 {
@@ -106,6 +75,31 @@ st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena
     if (status != ST_OK)
         return status;
     st_yaml_reader reader = {.arena = arena, .errors = errors, .file = root->place.file};
-    read_source(&reader, root, name, source);
+    static const char *const known[] = {"source", "title", "cite", "cases"};
+    *source = (st_case_source){.name = name, .title = "", .cite = "", .file = reader.file};
+    if (st_read_is(&reader, root, ST_YAML_MAP, "validation cases are not a map")) {
+        st_read_keys(&reader, root, "the validation cases", known, 4, 4);
+        const char *declared = st_read_text(&reader, root, "source", name);
+        source->title = st_read_text(&reader, root, "title", "");
+        source->cite = st_read_text(&reader, root, "cite", "");
+        if (strcmp(declared, name) != 0)
+            ST_NOTE(&reader, ST_ERR_NAME, st_yaml_get(root, "source")->place,
+                    "'source' is not the folder's name" ST_FOUND "'%s'" ST_EXPECTED "'%s'",
+                    declared, name);
+        const st_yaml_node *list = st_read_list(&reader, root, "cases", ST_CASES_MAX);
+        source->cases = st_read_room(&reader, &list, sizeof *source->cases);
+        source->case_count = list->count;
+        for (size_t i = 0; i < list->count; i++)
+            read_case(&reader, list->items[i], &source->cases[i]);
+        for (size_t i = 0; i < source->case_count; i++) {
+            for (size_t k = 0; k < i; k++) {
+                const st_case *item = &source->cases[i];
+                if (item->name[0] == '\0' || strcmp(item->name, source->cases[k].name) != 0)
+                    continue;
+                ST_NOTE(&reader, ST_ERR_NAME, item->place, "two cases are named '%s'", item->name);
+                break;
+            }
+        }
+    }
     return reader.status;
 }

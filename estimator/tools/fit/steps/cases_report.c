@@ -103,55 +103,6 @@ static bool is_told(const st_case_source *source, size_t i, size_t k)
     return false;
 }
 
-static void put_source(const st_case_source *source, st_node *map)
-{
-    static const st_table_column columns[] = {
-        {.title = "case"},
-        {.title = "cell", .ink = ST_INK_NAME},
-        {.title = "published", .right = true},
-        {.title = "ours", .none = "-", .right = true},
-        {.title = "difference", .none = "-", .right = true},
-        {.title = "tolerance", .right = true},
-        {0},
-        {.title = "in the source", .ink = ST_INK_FAINT, .elastic = true},
-    };
-    st_put_text(map, "source", source->name);
-    st_put_text(map, "title", source->title);
-    st_put_text(map, "cite", source->cite);
-    st_put_count(map, "compared", source->compared);
-    st_put_count(map, "failed", source->failed);
-    st_put_count(map, "told", source->explained);
-    st_put_count(map, "missed", source->missed);
-    st_say_source(map, source->name, source->title, source->cite);
-    st_table *table = st_say_table(map, columns, ST_COUNT(columns), 2);
-    st_node *cases = st_put_list(map, "cases");
-    for (size_t i = 0; i < source->case_count; i++) {
-        const st_case *item = &source->cases[i];
-        st_node *case_map = st_put_map(cases, NULL);
-        st_put_text(case_map, "name", item->name);
-        st_put_text(case_map, "job", item->job);
-        st_put_bool(case_map, "ran", item->ran);
-        st_node *values = st_put_list(case_map, "values");
-        for (size_t j = 0; j < item->value_count; j++) {
-            st_node *row = st_put_line_map(values, NULL);
-            put_value(item, &item->values[j], j == 0, row);
-            st_table_show(table, row,
-                          ".case,cell,.shown,.ours,.difference,.tolerance,.verdict,note");
-        }
-    }
-    /* Each reason once. */
-    for (size_t i = 0; i < source->case_count; i++)
-        for (size_t k = 0; k < source->cases[i].value_count; k++) {
-            const char *reason = source->cases[i].values[k].missed;
-            if (reason[0] == '\0' || is_told(source, i, k))
-                continue;
-            st_say_ink(map, ST_INK_FAINT, "  missed: ");
-            st_say_wrapped(map, reason, 10, 10);
-            st_say(map, "\n");
-        }
-    say_summary(source->name, source, map);
-}
-
 void st_cases_put(const st_case_source *sources, size_t count, st_node *root)
 {
     st_case_source sum = {0};
@@ -159,7 +110,53 @@ void st_cases_put(const st_case_source *sources, size_t count, st_node *root)
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             st_say(list, "\n");
-        put_source(&sources[i], st_put_map(list, NULL));
+        const st_case_source *source = &sources[i];
+        st_node *map = st_put_map(list, NULL);
+        static const st_table_column columns[] = {
+            {.title = "case"},
+            {.title = "cell", .ink = ST_INK_NAME},
+            {.title = "published", .right = true},
+            {.title = "ours", .none = "-", .right = true},
+            {.title = "difference", .none = "-", .right = true},
+            {.title = "tolerance", .right = true},
+            {0},
+            {.title = "in the source", .ink = ST_INK_FAINT, .elastic = true},
+        };
+        st_put_text(map, "source", source->name);
+        st_put_text(map, "title", source->title);
+        st_put_text(map, "cite", source->cite);
+        st_put_count(map, "compared", source->compared);
+        st_put_count(map, "failed", source->failed);
+        st_put_count(map, "told", source->explained);
+        st_put_count(map, "missed", source->missed);
+        st_say_source(map, source->name, source->title, source->cite);
+        st_table *table = st_say_table(map, columns, ST_COUNT(columns), 2);
+        st_node *cases = st_put_list(map, "cases");
+        for (size_t l = 0; l < source->case_count; l++) {
+            const st_case *item = &source->cases[l];
+            st_node *case_map = st_put_map(cases, NULL);
+            st_put_text(case_map, "name", item->name);
+            st_put_text(case_map, "job", item->job);
+            st_put_bool(case_map, "ran", item->ran);
+            st_node *values = st_put_list(case_map, "values");
+            for (size_t j = 0; j < item->value_count; j++) {
+                st_node *row = st_put_line_map(values, NULL);
+                put_value(item, &item->values[j], j == 0, row);
+                st_table_show(table, row,
+                              ".case,cell,.shown,.ours,.difference,.tolerance,.verdict,note");
+            }
+        }
+        /* Each reason once. */
+        for (size_t l = 0; l < source->case_count; l++)
+            for (size_t k = 0; k < source->cases[l].value_count; k++) {
+                const char *reason = source->cases[l].values[k].missed;
+                if (reason[0] == '\0' || is_told(source, l, k))
+                    continue;
+                st_say_ink(map, ST_INK_FAINT, "  missed: ");
+                st_say_wrapped(map, reason, 10, 10);
+                st_say(map, "\n");
+            }
+        say_summary(source->name, source, map);
         sum.compared += sources[i].compared;
         sum.failed += sources[i].failed;
         sum.explained += sources[i].explained;

@@ -27,47 +27,6 @@ static st_status choose_cells(const st_case *item, st_estimate *estimate, st_are
     return st_estimate_show_names(estimate, names, item->value_count, item->place, arena, errors);
 }
 
-static st_status run_case(const st_paths *paths, st_arena *arena, st_case *item, st_errors *errors)
-{
-    st_estimate *estimate = st_estimate_new(arena);
-    st_request request = {
-        .job = item->job, .sheet = item->sheet, .sets = item->sets, .set_count = item->set_count};
-    st_status status = estimate != NULL ? st_estimate_load(paths, &request, arena, estimate, errors)
-                                        : ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status = choose_cells(item, estimate, arena, errors);
-    if (status == ST_OK) {
-        for (size_t i = 0; i < item->value_count; i++) {
-            st_case_value *value = &item->values[i];
-            st_status parsed = ST_OK;
-            value->type = st_estimate_shown_type(estimate, i);
-            if (value->type->kind == ST_TYPE_NUMBER)
-                parsed = st_quantity_parse(value->published, strlen(value->published),
-                                           &value->type->unit, value->published_place,
-                                           &value->published_value, errors);
-            else
-                parsed = st_fail(errors, ST_ERR_VALUE, value->cell_place,
-                                 "cell '%s' is not a number and cannot be compared", value->cell);
-            status = status == ST_OK ? parsed : status;
-        }
-    }
-    if (status == ST_OK)
-        status = st_estimate_run(estimate, arena, errors);
-    if (status == ST_OK) {
-        for (size_t i = 0; i < item->value_count; i++) {
-            st_case_value *value = &item->values[i];
-            value->value = st_estimate_shown_value(estimate, i);
-            double difference = value->value - value->published_value;
-            value->difference_frac =
-                difference == 0.0 ? 0.0 : difference / fabs(value->published_value);
-            value->compared = true;
-            value->ok = fabs(value->difference_frac) <= value->tolerance_frac;
-        }
-        item->ran = true;
-    }
-    return status;
-}
-
 bool st_case_value_as_told(const st_case_value *value)
 {
     return value->ok == (value->missed[0] == '\0');
@@ -85,7 +44,46 @@ st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *s
         /* The warnings of a case's sheet belong to `sheet check`. */
         st_error_scope quiet = {.edit = st_error_is_severe};
         st_errors_enter(errors, &quiet);
-        st_status status = run_case(paths, arena, item, errors);
+        st_estimate *estimate = st_estimate_new(arena);
+        st_request request = {.job = item->job,
+                              .sheet = item->sheet,
+                              .sets = item->sets,
+                              .set_count = item->set_count};
+        st_status status = estimate != NULL
+                               ? st_estimate_load(paths, &request, arena, estimate, errors)
+                               : ST_ERR_MEMORY;
+        if (status == ST_OK)
+            status = choose_cells(item, estimate, arena, errors);
+        if (status == ST_OK) {
+            for (size_t j = 0; j < item->value_count; j++) {
+                st_case_value *value = &item->values[j];
+                st_status parsed = ST_OK;
+                value->type = st_estimate_shown_type(estimate, j);
+                if (value->type->kind == ST_TYPE_NUMBER)
+                    parsed = st_quantity_parse(value->published, strlen(value->published),
+                                               &value->type->unit, value->published_place,
+                                               &value->published_value, errors);
+                else
+                    parsed =
+                        st_fail(errors, ST_ERR_VALUE, value->cell_place,
+                                "cell '%s' is not a number and cannot be compared", value->cell);
+                status = status == ST_OK ? parsed : status;
+            }
+        }
+        if (status == ST_OK)
+            status = st_estimate_run(estimate, arena, errors);
+        if (status == ST_OK) {
+            for (size_t j = 0; j < item->value_count; j++) {
+                st_case_value *value = &item->values[j];
+                value->value = st_estimate_shown_value(estimate, j);
+                double difference = value->value - value->published_value;
+                value->difference_frac =
+                    difference == 0.0 ? 0.0 : difference / fabs(value->published_value);
+                value->compared = true;
+                value->ok = fabs(value->difference_frac) <= value->tolerance_frac;
+            }
+            item->ran = true;
+        }
         st_errors_leave(errors, &quiet);
         if (status != ST_OK && status != ST_ERR_MEMORY)
             st_fail(errors, status, item->place, "case '%s' cannot run", item->name);

@@ -127,48 +127,6 @@ static bool check_bounds(st_yaml_reader *reader, const st_yaml_node *node, const
     return wrong == NULL;
 }
 
-static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
-                          st_calibration *calibration)
-{
-    static const char *const known[] = {"key", "name",   "low", "high",  "prior",
-                                        "sd",  "source", "if",  "unless"};
-    const char *nearest = NULL;
-    if (!st_read_is(reader, node, ST_YAML_MAP, "a constant is not a map"))
-        return;
-    st_read_keys(reader, node, "a constant", known, ST_COUNT(known), 1);
-    const char *path = st_read_text(reader, node, "key", "");
-    const st_sheet_input *input = st_varied_input(calibration, path, reader->arena, &nearest);
-    st_varied varied = {.path = path,
-                        .name = st_read_text(reader, node, "name", path),
-                        .source = st_read_text(reader, node, "source", NULL),
-                        .when.formula = ST_NO_FORMULA};
-    varied.when.conditions =
-        st_read_conditions(reader, node, "if", "unless", &varied.when.condition_count);
-    if (input == NULL || input->type.kind != ST_TYPE_NUMBER) {
-        ST_NOTE(reader, ST_ERR_NAME, node->place, "%s '%s'" ST_HINT "%s",
-                input == NULL ? "no sheet reads" : "a fit moves numbers, not", path,
-                st_or_none(nearest));
-        return;
-    }
-    varied.type = &input->type;
-    const st_unit one = st_unit_one();
-    const st_unit *unit = &varied.type->unit;
-    varied.prior = st_read_quantity(reader, node, "prior", unit, 0);
-    varied.sd = st_read_quantity(reader, node, "sd", &one, 0);
-    double factor = exp(reach * varied.sd);
-    bool value_known = varied.prior > 0 && varied.sd > 0;
-    varied.low =
-        st_read_quantity(reader, node, "low", unit, value_known ? varied.prior / factor : 0);
-    varied.high =
-        st_read_quantity(reader, node, "high", unit, value_known ? varied.prior * factor : 0);
-    varied.start = value_known ? varied.prior : (double)NAN;
-    if (ST_HAS(calibration->varied, calibration->varied_count, name, varied.name))
-        ST_NOTE(reader, ST_ERR_NAME, node->place,
-                "duplicate '%s'" ST_HINT "give each its own 'name'", varied.name);
-    else if (check_bounds(reader, node, &varied))
-        calibration->varied[calibration->varied_count++] = varied;
-}
-
 st_status st_fit_spec_apply(const st_fit_spec *spec, st_calibration *calibration, st_arena *arena,
                             st_errors *errors)
 {
@@ -178,8 +136,46 @@ st_status st_fit_spec_apply(const st_fit_spec *spec, st_calibration *calibration
     calibration->varied = st_arena_alloc(arena, ST_FIT_MAX_PARAMETERS, sizeof *calibration->varied);
     if (calibration->varied == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; list != NULL && i < list->count; i++)
-        read_constant(&reader, list->items[i], calibration);
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        const st_yaml_node *node = list->items[i];
+        static const char *const known[] = {"key", "name",   "low", "high",  "prior",
+                                            "sd",  "source", "if",  "unless"};
+        const char *nearest = NULL;
+        if (!st_read_is(&reader, node, ST_YAML_MAP, "a constant is not a map"))
+            continue;
+        st_read_keys(&reader, node, "a constant", known, ST_COUNT(known), 1);
+        const char *path = st_read_text(&reader, node, "key", "");
+        const st_sheet_input *input = st_varied_input(calibration, path, reader.arena, &nearest);
+        st_varied varied = {.path = path,
+                            .name = st_read_text(&reader, node, "name", path),
+                            .source = st_read_text(&reader, node, "source", NULL),
+                            .when.formula = ST_NO_FORMULA};
+        varied.when.conditions =
+            st_read_conditions(&reader, node, "if", "unless", &varied.when.condition_count);
+        if (input == NULL || input->type.kind != ST_TYPE_NUMBER) {
+            ST_NOTE(&reader, ST_ERR_NAME, node->place, "%s '%s'" ST_HINT "%s",
+                    input == NULL ? "no sheet reads" : "a fit moves numbers, not", path,
+                    st_or_none(nearest));
+            continue;
+        }
+        varied.type = &input->type;
+        const st_unit one = st_unit_one();
+        const st_unit *unit = &varied.type->unit;
+        varied.prior = st_read_quantity(&reader, node, "prior", unit, 0);
+        varied.sd = st_read_quantity(&reader, node, "sd", &one, 0);
+        double factor = exp(reach * varied.sd);
+        bool value_known = varied.prior > 0 && varied.sd > 0;
+        varied.low =
+            st_read_quantity(&reader, node, "low", unit, value_known ? varied.prior / factor : 0);
+        varied.high =
+            st_read_quantity(&reader, node, "high", unit, value_known ? varied.prior * factor : 0);
+        varied.start = value_known ? varied.prior : (double)NAN;
+        if (ST_HAS(calibration->varied, calibration->varied_count, name, varied.name))
+            ST_NOTE(&reader, ST_ERR_NAME, node->place,
+                    "duplicate '%s'" ST_HINT "give each its own 'name'", varied.name);
+        else if (check_bounds(&reader, node, &varied))
+            calibration->varied[calibration->varied_count++] = varied;
+    }
     calibration->loss =
         read_choice(&reader, root, "loss", "soft-l1", "square") ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
     calibration->scale = read_share(&reader, root, "scale", calibration->scale);

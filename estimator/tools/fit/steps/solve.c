@@ -72,18 +72,6 @@ static bool has_prior(const st_parameter *parameter)
     return parameter->prior > 0.0;
 }
 
-/* Behind the rows. */
-static void add_priors(const st_problem *problem, const double *values, size_t next,
-                       gsl_vector *result)
-{
-    for (size_t i = 0; i < problem->parameter_count; i++) {
-        const st_parameter *parameter = &problem->parameters[i];
-        if (has_prior(parameter))
-            gsl_vector_set(result, next++,
-                           problem->noise * log(values[i] / parameter->prior) / parameter->sd);
-    }
-}
-
 /* GSL's residuals: one per row that counts, one per prior. */
 static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *result)
 {
@@ -107,7 +95,13 @@ static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *resu
         }
         gsl_vector_set(result, next++, root_of_loss(problem, error));
     }
-    add_priors(problem, values, next, result);
+    /* Behind the rows. */
+    for (size_t i = 0; i < problem->parameter_count; i++) {
+        const st_parameter *parameter = &problem->parameters[i];
+        if (has_prior(parameter))
+            gsl_vector_set(result, next++,
+                           problem->noise * log(values[i] / parameter->prior) / parameter->sd);
+    }
     return GSL_SUCCESS;
 }
 
