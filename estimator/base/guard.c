@@ -254,29 +254,25 @@ static void note(const st_guard *guard, guard_deed deed)
     note_of(guard->who, guard->what, deed);
 }
 
-/* Where a copy is gone, too, the next file that is opened must not get the stream's number. */
-static void restore_streams(const char *who, const char *what)
-{
-    for (size_t i = 0; i < stream_count; i++) {
-        const kept *old = &before.streams[i];
-        int stream = stream_at(i);
-        if (!old->known || means(stream, old))
-            continue;
-        bool back = means(old->copy, old);
-        int source = back ? old->copy : open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (source >= 0 && source != stream)
-            (void)dup3(source, stream, stream >= FIRST_ASIDE ? O_CLOEXEC : 0);
-        if (!back && source != stream)
-            (void)close(source);
-        note_locked(who, what, back ? STREAMS : DESCRIPTORS);
-    }
-}
-
 static void restore_remembered(const char *who, const char *what)
 {
     (void)pthread_mutex_lock(&lock);
     if (before.known) {
-        restore_streams(who, what);
+        /* Where a copy is gone, too, the next file that is opened must not get the stream's number.
+         */
+        for (size_t i = 0; i < stream_count; i++) {
+            const kept *old = &before.streams[i];
+            int stream = stream_at(i);
+            if (!old->known || means(stream, old))
+                continue;
+            bool back = means(old->copy, old);
+            int source = back ? old->copy : open("/dev/null", O_RDWR | O_CLOEXEC);
+            if (source >= 0 && source != stream)
+                (void)dup3(source, stream, stream >= FIRST_ASIDE ? O_CLOEXEC : 0);
+            if (!back && source != stream)
+                (void)close(source);
+            note_locked(who, what, back ? STREAMS : DESCRIPTORS);
+        }
         struct stat now = {0};
         const kept *old = &before.folder;
         if (old->known &&

@@ -111,6 +111,20 @@ static void fill_fields(const st_node *row, const char *keys, const st_table_col
     }
 }
 
+static void ink_fields(st_table *table, const st_node *row, const char *keys, size_t count,
+                       const st_table_column *columns)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strcspn(keys, ",");
+        const st_item *item = st_node_find(row, keys, length);
+        if (item != NULL && item->ink != ST_INK_PLAIN)
+            st_table_ink(table, i, item->ink);
+        i += columns[i].split ? 1 : 0;
+        keys += length;
+        keys += keys[0] == ',' ? 1 : 0;
+    }
+}
+
 void st_table_show(st_table *table, const st_node *node, const char *keys)
 {
     size_t count = 0;
@@ -126,15 +140,7 @@ void st_table_show(st_table *table, const st_node *node, const char *keys)
     for (const st_node *row = st_rows_next(&walk); row != NULL; row = st_rows_next(&walk)) {
         fill_fields(row, keys, columns, count, &fields);
         st_table_row(table, fields.texts);
-        for (size_t i = 0; i < count; i++) {
-            size_t length = strcspn(keys, ",");
-            const st_item *item = st_node_find(row, keys, length);
-            if (item != NULL && item->ink != ST_INK_PLAIN)
-                st_table_ink(table, i, item->ink);
-            i += columns[i].split ? 1 : 0;
-            keys += length;
-            keys += keys[0] == ',' ? 1 : 0;
-        }
+        ink_fields(table, row, keys, count, columns);
     }
     st_rows_end(&walk);
     node->result->failed = node->result->failed || walk.failed;

@@ -38,24 +38,6 @@ static st_status refuse_bytes(const st_yaml_source *source, size_t offset, uint3
                    is_valid ? "text" : "text encoded as UTF-8");
 }
 
-static st_status check_characters(const st_yaml_source *source, st_errors *errors)
-{
-    for (size_t i = 0; i < source->length;) {
-        char byte = source->text[i];
-        if (byte >= 0x20 && byte < 0x7F) {
-            i++;
-            continue;
-        }
-        uint32_t code = 0;
-        size_t size = st_utf8_decode(source->text + i, source->length - i, &code);
-        bool is_space = byte == '\n' || byte == '\r' || byte == '\t';
-        if (size == 0 || (st_utf8_is_control(code) && !is_space))
-            return refuse_bytes(source, i, code, errors);
-        i += size;
-    }
-    return ST_OK;
-}
-
 st_status st_yaml_source_check(st_yaml_source *source, st_errors *errors)
 {
     if (source->length > source->most_bytes)
@@ -82,9 +64,19 @@ st_status st_yaml_source_check(st_yaml_source *source, st_errors *errors)
         source->text += 3;
         source->length -= 3;
     }
-    st_status status = check_characters(source, errors);
-    if (status != ST_OK)
-        return status;
+    for (size_t i = 0; i < source->length;) {
+        char byte = source->text[i];
+        if (byte >= 0x20 && byte < 0x7F) {
+            i++;
+            continue;
+        }
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(source->text + i, source->length - i, &code);
+        bool is_space = byte == '\n' || byte == '\r' || byte == '\t';
+        if (size == 0 || (st_utf8_is_control(code) && !is_space))
+            return refuse_bytes(source, i, code, errors);
+        i += size;
+    }
     for (size_t i = 0; i < source->length; i++)
         if (strchr(" \t\r\n", source->text[i]) == NULL)
             return ST_OK;

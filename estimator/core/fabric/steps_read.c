@@ -421,24 +421,6 @@ static void read_collective(steps_reader *reader)
          (int)length, reader->at);
 }
 
-/* "any", "4", "multiple of 8", "power of 2" */
-static void read_ranks(steps_reader *reader)
-{
-    st_steps_expr expr = {0};
-    if (accept_word(reader, "any"))
-        return;
-    reader->steps->multiple = accept_word(reader, "multiple") && expect_word(reader, "of");
-    reader->steps->power =
-        !reader->steps->multiple && accept_word(reader, "power") && expect_word(reader, "of");
-    reader->code_count = 0;
-    skip_blanks(reader);
-    if (!(*reader->at >= '1' && *reader->at <= '9') || !read_whole(reader) || !keep(reader, &expr))
-        fail(reader, "invalid number of ranks" ST_EXPECTED
-                     "any, NUMBER, multiple of NUMBER or power of NUMBER");
-    else
-        reader->steps->ranks = expr.count > 0 ? expr.codes[0].value : 0;
-}
-
 /* A line that a table has once. */
 static bool accept_heading(steps_reader *reader, const char *word, int which)
 {
@@ -457,7 +439,21 @@ static void read_statement(steps_reader *reader)
     if (accept_heading(reader, "collective", COLLECTIVE)) {
         read_collective(reader);
     } else if (accept_heading(reader, "ranks", RANKS)) {
-        read_ranks(reader);
+        /* "any", "4", "multiple of 8", "power of 2" */
+        st_steps_expr expr = {0};
+        if (!accept_word(reader, "any")) {
+            reader->steps->multiple = accept_word(reader, "multiple") && expect_word(reader, "of");
+            reader->steps->power = !reader->steps->multiple && accept_word(reader, "power") &&
+                                   expect_word(reader, "of");
+            reader->code_count = 0;
+            skip_blanks(reader);
+            if (!(*reader->at >= '1' && *reader->at <= '9') || !read_whole(reader) ||
+                !keep(reader, &expr))
+                fail(reader, "invalid number of ranks" ST_EXPECTED
+                             "any, NUMBER, multiple of NUMBER or power of NUMBER");
+            else
+                reader->steps->ranks = expr.count > 0 ? expr.codes[0].value : 0;
+        }
     } else if (accept_heading(reader, "chunks", CHUNKS)) {
         (void)read_expr(reader, &reader->steps->chunks);
     } else if (!reader->good) {

@@ -50,21 +50,6 @@ static const char *text_to_keep(st_loader *loader, const st_key *key, const st_v
     return value->text;
 }
 
-/* `refine` may be a list and hold maps, so that it is read in its own way. */
-static void load_refine(st_loader *loader, const st_key *key, const st_yaml_node *node)
-{
-    const char *text = st_loader_read_refine(loader, node);
-    if (text == NULL)
-        return;
-    loader->job->values[st_key_index(key)] = (st_job_value){
-        .path = key->path,
-        .key = key,
-        .origin = ST_ORIGIN_FILE,
-        .text = text,
-        .place = node->place,
-    };
-}
-
 static void load_key(st_loader *loader, const map_scope *scope, const st_key *key,
                      const st_yaml_node *node)
 {
@@ -351,7 +336,17 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
     } else if (strcmp(name, "doc") == 0) {
         (void)st_sourced_source(loader, full_path(loader, scope, name), node);
     } else if (key != NULL && strcmp(key->path, ST_KEY_REFINE) == 0) {
-        load_refine(loader, key, node);
+        /* `refine` may be a list and hold maps, so that it is read in its own way. */
+        const char *text = st_loader_read_refine(loader, node);
+        if (text != NULL) {
+            loader->job->values[st_key_index(key)] = (st_job_value){
+                .path = key->path,
+                .key = key,
+                .origin = ST_ORIGIN_FILE,
+                .text = text,
+                .place = node->place,
+            };
+        }
     } else if (key != NULL) {
         load_key(loader, scope, key, node);
     } else if (section != NULL) {

@@ -142,11 +142,11 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
         child_head head = {0};
         if (text.length > sizeof head)
             memcpy(&head, text.data, sizeof head);
-        bool own = memcmp(&head.token, &token, sizeof *&token) == 0;
+        bool is_ours = memcmp(&head.token, &token, sizeof token) == 0;
         result->end = ST_CHILD_DONE;
-        result->walls = own ? (unsigned)head.walls : 0;
-        result->length = own ? text.length - sizeof head - 1 : 0;
-        result->text = st_arena_copy(arena, own ? text.data + sizeof head : "", result->length);
+        result->walls = is_ours ? (unsigned)head.walls : 0;
+        result->length = is_ours ? text.length - sizeof head - 1 : 0;
+        result->text = st_arena_copy(arena, is_ours ? text.data + sizeof head : "", result->length);
     }
     st_status taken = result->text == NULL ? ST_ERR_MEMORY : ST_OK;
     st_buffer_free(&text);

@@ -471,7 +471,7 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
             continue;
         }
         if (st_names_get(&loader->entry_names, item->text, &index)) {
-            names[(count)++] = item->text;
+            names[count++] = item->text;
             continue;
         }
         const st_family *family = st_sheet_family(loader->sheet, item->text);
@@ -493,7 +493,7 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
             continue;
         }
         for (size_t j = 0; j < family->member_count; j++)
-            names[(count)++] = st_family_member_name(family, j, loader->arena);
+            names[count++] = st_family_member_name(family, j, loader->arena);
     }
     section->cells = names;
     section->count = count;

@@ -69,29 +69,6 @@ static size_t place_of(const maker *make, const pass_name *pass)
     return pass->micro * make->chunks + pass->chunk;
 }
 
-static void count_layers(maker *make)
-{
-    pass_name pass;
-    for (size_t i = 0; i < make->stage->count; i++) {
-        if (!read_pass(&make->stage->nodes[i], &pass))
-            continue;
-        make->chunks = pass.chunk >= make->chunks ? pass.chunk + 1 : make->chunks;
-        make->micros = pass.micro >= make->micros ? pass.micro + 1 : make->micros;
-    }
-    size_t passes = make->chunks * make->micros;
-    make->forward_layers = st_arena_alloc(make->arena, passes + 1, sizeof *make->forward_layers);
-    make->seen = st_arena_alloc(make->arena, passes * ST_SIMAI_COLUMNS + 1, sizeof *make->seen);
-    make->depth = 1;
-    for (size_t i = 0; i < make->stage->count; i++) {
-        const st_work_node *node = &make->stage->nodes[i];
-        if (!read_pass(node, &pass) || pass.column != ST_SIMAI_FORWARD || !begins_layer(node))
-            continue;
-        uint32_t count = ++make->forward_layers[place_of(make, &pass)];
-        make->depth = count > make->depth ? count : make->depth;
-    }
-    make->layers = st_arena_alloc(make->arena, passes * make->depth + 1, sizeof *make->layers);
-}
-
 /* ---- rows ---- */
 
 /* Rounded from the begin of all rows to the end of this one, so that no sum is off by more than 1.
@@ -204,7 +181,25 @@ st_status st_simai_make(const st_workload *workload, size_t stage, st_arena *are
                                  [ST_SIMAI_VPP] = workload->chunks,
                                  [ST_SIMAI_GA] = workload->micros,
                                  [ST_SIMAI_GPUS] = workload->placement.ranks}};
-    count_layers(&make);
+    pass_name pass;
+    for (size_t i = 0; i < make.stage->count; i++) {
+        if (!read_pass(&make.stage->nodes[i], &pass))
+            continue;
+        make.chunks = pass.chunk >= make.chunks ? pass.chunk + 1 : make.chunks;
+        make.micros = pass.micro >= make.micros ? pass.micro + 1 : make.micros;
+    }
+    size_t passes = make.chunks * make.micros;
+    make.forward_layers = st_arena_alloc(make.arena, passes + 1, sizeof *make.forward_layers);
+    make.seen = st_arena_alloc(make.arena, passes * ST_SIMAI_COLUMNS + 1, sizeof *make.seen);
+    make.depth = 1;
+    for (size_t i = 0; i < make.stage->count; i++) {
+        const st_work_node *node = &make.stage->nodes[i];
+        if (!read_pass(node, &pass) || pass.column != ST_SIMAI_FORWARD || !begins_layer(node))
+            continue;
+        uint32_t count = ++make.forward_layers[place_of(&make, &pass)];
+        make.depth = count > make.depth ? count : make.depth;
+    }
+    make.layers = st_arena_alloc(make.arena, passes * make.depth + 1, sizeof *make.layers);
     for (size_t i = 0; i < make.stage->count; i++)
         add_node(&make, &make.stage->nodes[i]);
     st_status status = check(&make);
