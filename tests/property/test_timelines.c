@@ -59,6 +59,11 @@ static void run(random_job *job, const char *name, st_timeline *timeline)
     if (status == ST_OK) {
         status = st_timeline_make(&plan, false, job->arena, timeline, errors);
     }
+    if (status == ST_OK) {
+        int64_t step = 0; /* without a graph where passes are one time each */
+        status = st_timeline_step(&plan, &step, errors);
+        assert_true(step == timeline->step);
+    }
     if (status != ST_OK) {
         st_errors_write(errors, stdout);
         fail_msg("a random plan cannot be laid out");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of the sheet a stage or chunk, with the inputs of roles 'stage_asked' and 'chunk_asked'
- * set to it. */
+/* One row of the sheet a stage or chunk, with the inputs of roles 'stage_asked' and 'chunk_asked'
+ * set to it, all by one program. */
 #include "estimate/estimate_internal.h"
 
 #include "base/memory.h"
@@ -14,6 +14,18 @@ static double *asked_input(const st_estimate *estimate, st_role role, double *va
     const char *name = st_sheet_role(estimate->sheet, role);
     size_t i = name != NULL ? st_estimate_input(estimate, name) : SIZE_MAX;
     return i < estimate->input_count ? &values[i] : NULL;
+}
+
+/* A further row of the program that has run. */
+static st_status run_again(const st_estimate *estimate, st_workspace *workspace,
+                           const double *inputs, double *values, double *checks)
+{
+    st_status status = st_program_run_one(estimate->program, workspace, inputs, values, checks);
+    if (status == ST_OK && !st_program_is_well(estimate->program, workspace, values, checks))
+        status = st_program_verify(estimate->program, inputs, NULL);
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        values[i] = st_sheet_known(estimate->sheet, estimate->shown[i].name, values[i]);
+    return status;
 }
 
 st_status st_estimate_by_stage(st_estimate *estimate, const st_stage_question *question,
@@ -32,9 +44,12 @@ st_status st_estimate_by_stage(st_estimate *estimate, const st_stage_question *q
     double *chunk = asked_input(estimate, ST_ROLE_CHUNK_ASKED, copy);
     if (stage != NULL)
         estimate->input_values = copy;
+    st_workspace *workspace = NULL;
+    double *checks = NULL;
     for (size_t i = 0; i < question->stages * chunks && status == ST_OK; i++) {
+        double *row = &values[i * count];
         if (i > 0 && stage == NULL) {
-            memcpy(&values[i * count], values, count * sizeof *values);
+            memcpy(row, values, count * sizeof *values);
             continue;
         }
         size_t at = i / chunks;
@@ -42,10 +57,21 @@ st_status st_estimate_by_stage(st_estimate *estimate, const st_stage_question *q
             *stage = (double)at;
         if (chunk != NULL)
             *chunk = question->chunks == 0 ? 0 : (double)(i % chunks) + 1;
-        status = st_estimate_run(estimate, arena, i == 0 ? errors : NULL);
+        if (i > 0) {
+            status = run_again(estimate, workspace, copy, row, checks);
+            continue;
+        }
+        status = st_estimate_run(estimate, arena, errors);
         for (size_t k = 0; k < count && status == ST_OK; k++)
-            values[i * count + k] = estimate->shown[k].value;
+            row[k] = estimate->shown[k].value;
+        size_t check_count = 0;
+        (void)st_sheet_checks(estimate->sheet, &check_count);
+        checks = st_arena_alloc(arena, check_count + 1, sizeof *checks);
+        workspace = status == ST_OK ? st_workspace_create(estimate->program) : NULL;
+        if (status == ST_OK && (workspace == NULL || checks == NULL))
+            status = st_out_of_memory(errors);
     }
+    st_workspace_destroy(workspace);
     estimate->input_values = before;
     return status;
 }

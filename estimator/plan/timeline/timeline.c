@@ -6,6 +6,7 @@
 #include "estimate/placement.h"
 #include "schedule/buckets.h"
 #include "schedule/graph_internal.h"
+#include "schedule/pipeline_time.h"
 #include "schedule/schedule_internal.h"
 #include "steptime/keys.h"
 #include "steptime/tool/estimates.h"
@@ -127,15 +128,24 @@ static st_status fill_shape(st_planner *planner)
 /* --- the closed form ---------------------------------------------------------------------------
  */
 
-static st_status fill_plan(st_planner *planner)
+static st_status need_roles(const st_sheet *sheet, st_errors *errors)
 {
     static const st_role_part needed[] = {
         {.role = ST_ROLE_STEP}, {.role = ST_ROLE_LAYER_FORWARD}, {.role = ST_ROLE_LAYER_BACKWARD}};
     enum { NEEDED = ST_COUNT(needed) };
     const char *names[NEEDED];
-    st_status status = st_sheet_need_roles(planner->estimate->sheet,
-                                           &(st_role_list){needed, NEEDED, "a timeline needs"},
-                                           names, planner->errors);
+    const st_role_list list = {needed, NEEDED, "a timeline needs"};
+    return st_sheet_need_roles(sheet, &list, names, errors);
+}
+
+bool st_timeline_has_roles(const st_sheet *sheet)
+{
+    return need_roles(sheet, NULL) == ST_OK;
+}
+
+static st_status fill_plan(st_planner *planner)
+{
+    st_status status = need_roles(planner->estimate->sheet, planner->errors);
     if (status == ST_OK)
         status = run_roles(planner);
     if (status != ST_OK)
@@ -804,29 +814,86 @@ st_status st_timeline_again(const st_timeline *timeline, st_replay *replay, st_t
     return ST_OK;
 }
 
-/* Replays with the ends of the step or the transfers left out, one more each time. */
-static st_status replay_without(const st_timeline *whole, const st_schedule_order *order, int round,
-                                int64_t *step, st_errors *errors)
+/* Whether passes are one time each, so that no graph of tasks is necessary. */
+static bool has_plain_passes(const st_timeline_plan *plan)
 {
-    st_timeline part = {.plan = whole->plan};
-    st_schedule_plan *plan = &part.plan.schedule;
+    const st_schedule_plan *schedule = &plan->schedule;
+    return schedule->pieces == NULL && schedule->transfers_block && schedule->transfers == NULL &&
+           plan->order == NULL && plan->own_stages == NULL && !is_slowed(plan);
+}
+
+/* The step of such a plan; false where it has too many passes. */
+static bool walk_step(const st_timeline_plan *plan, st_arena *arena, int64_t *step)
+{
+    const st_schedule_ends *ends = &plan->schedule.ends;
+    const st_pipeline pipeline = {.shape = &plan->schedule.shape, .ends = ends};
+    st_pipeline_walk *walk = st_pipeline_walk_make(pipeline.shape, arena);
+    st_pipeline_times times;
+    if (walk == NULL || !st_pipeline_replay(&pipeline, walk, &times))
+        return false;
+    *step = times.with_data + ends->slowdown + ends->optimizer;
+    return true;
+}
+
+/* The step alone, of one rank a stage. */
+static st_status find_step(const st_timeline_plan *plan, const st_schedule_order *order,
+                           int64_t *step, st_errors *errors)
+{
+    st_timeline made = {.plan = *plan};
+    st_schedule_order own;
     st_arena *arena = st_arena_create();
-    plan->every_rank = false;
-    plan->ends.optimizer = round >= 1 ? 0 : plan->ends.optimizer;
-    plan->ends.slowdown = round >= 2 ? 0 : plan->ends.slowdown;
-    for (int i = 0; i < ST_SLOWED_KINDS && round >= 2; i++)
-        part.plan.slowdown[i] = 1;
-    plan->ends.tied = round >= 3 ? 0 : plan->ends.tied;
-    if (round >= 4) {
-        plan->ends = (st_schedule_ends){0};
-        plan->pieces = NULL;
+    st_status status = arena == NULL ? st_out_of_memory(errors) : ST_OK;
+    made.plan.schedule.every_rank = false;
+    if (status == ST_OK && has_plain_passes(plan) && walk_step(plan, arena, step))
+        goto cleanup;
+    if (status == ST_OK && order == NULL) {
+        status = st_schedule_order_make(&plan->schedule.shape, arena, &own, errors);
+        order = &own;
     }
-    plan->shape.transfer = round >= 5 ? 0 : plan->shape.transfer;
-    st_status status = arena == NULL ? st_out_of_memory(errors) : run(&part, order, arena, errors);
-    *step = part.step;
-    st_timeline_free(&part);
+    if (status == ST_OK)
+        status = run(&made, order, arena, errors);
+    *step = made.step;
+    st_timeline_free(&made);
+cleanup:
     st_arena_destroy(arena);
     return status;
+}
+
+st_status st_timeline_step(const st_timeline_plan *plan, int64_t *step, st_errors *errors)
+{
+    return find_step(plan, plan->order, step, errors);
+}
+
+/* Leaves ends of the step or the transfers out, one more in each round; false where it has none of
+ * them. */
+static bool leave_out(st_timeline_plan *plan, int round)
+{
+    st_schedule_plan *schedule = &plan->schedule;
+    st_schedule_ends *ends = &schedule->ends;
+    const st_schedule_ends before = *ends;
+    bool changed = false;
+    switch (round) {
+    case 1:
+        ends->slowdown = 0;
+        changed = before.slowdown > 0 || is_slowed(plan);
+        for (int i = 0; i < ST_SLOWED_KINDS; i++)
+            plan->slowdown[i] = 1;
+        return changed;
+    case 2:
+        ends->tied = 0;
+        return before.tied > 0;
+    case 3:
+        changed = schedule->pieces != NULL || before.gather_hidden > 0 ||
+                  before.gather_exposed > 0 || before.reduce_hidden > 0 ||
+                  before.reduce_exposed > 0;
+        *ends = (st_schedule_ends){0};
+        schedule->pieces = NULL;
+        return changed;
+    default:
+        changed = schedule->shape.transfer > 0 || schedule->transfers != NULL;
+        schedule->shape.transfer = 0;
+        return changed;
+    }
 }
 
 /*
@@ -907,69 +974,97 @@ uint64_t st_own_ranks(const st_own_stage *stages, size_t count)
     return ranks;
 }
 
-st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
-                           st_timeline *timeline, st_errors *errors)
+/* Work of every stage, without transfers and the ends of the step; that which has most of it. */
+static uint32_t slowest_of(const st_schedule_shape *shape, int64_t *most)
 {
-    st_schedule_order order = {0};
+    uint32_t slowest = 0;
+    uint32_t places = st_schedule_places(shape);
+    *most = 0;
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        int64_t sum = 0;
+        for (uint32_t place = 0; place < places; place++) {
+            /* The first and the last micro-batch of DualPipe go in opposite directions. */
+            bool near = st_schedule_stage(shape, place, 0) == stage;
+            bool far = shape->kind == ST_SCHEDULE_DUALPIPE &&
+                       st_schedule_stage(shape, place, shape->micros - 1) == stage;
+            for (int i = 0; i < ST_PASSES * ST_PART_ALONE && (near || far); i++) {
+                sum +=
+                    (near + far) * shape->times[place].part[i / ST_PART_ALONE][i % ST_PART_ALONE];
+            }
+        }
+        sum = shape->kind == ST_SCHEDULE_DUALPIPE ? sum / 2 : sum;
+        slowest = sum > *most ? stage : slowest;
+        *most = sum > *most ? sum : *most;
+    }
+    return slowest;
+}
+
+static st_status replay_all(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
+                            st_timeline *timeline, st_errors *errors)
+{
     st_status status = ST_OK;
     *timeline = (st_timeline){.plan = *plan};
     timeline->plan.schedule.every_rank = every_rank;
     if (plan->order != NULL)
-        order = *plan->order;
+        timeline->order = *plan->order;
     else
-        status = st_schedule_order_make(&plan->schedule.shape, arena, &order, errors);
-    timeline->order = order;
+        status = st_schedule_order_make(&plan->schedule.shape, arena, &timeline->order, errors);
     if (status == ST_OK)
-        status = run(timeline, &order, arena, errors);
-    if (status == ST_OK)
-        status = break_down(timeline, arena, errors);
+        status = run(timeline, &timeline->order, arena, errors);
+    if (status != ST_OK)
+        st_timeline_free(timeline);
+    return status;
+}
+
+st_status st_timeline_find_terms(const st_timeline_plan *plan, const st_schedule_order *order,
+                                 int64_t step, int64_t term[ST_TERMS], st_errors *errors)
+{
+    static const st_term rounds[] = {ST_TERM_OPTIMIZER, ST_TERM_SLOWDOWN, ST_TERM_TIED,
+                                     ST_TERM_DATA, ST_TERM_TRANSFERS};
+    st_timeline_plan part = *plan;
+    int64_t most = 0;
+    st_status status = ST_OK;
+    memset(term, 0, ST_TERMS * sizeof *term);
+    term[ST_TERM_OPTIMIZER] = part.schedule.ends.optimizer; /* which every rank ends with */
+    part.schedule.ends.optimizer = 0;
+    step -= term[ST_TERM_OPTIMIZER];
+    for (int i = 1; i < (int)ST_COUNT(rounds) && status == ST_OK; i++) {
+        int64_t left = step;
+        if (leave_out(&part, i))
+            status = find_step(&part, order, &left, errors);
+        term[rounds[i]] = step - left;
+        step = left;
+    }
+    (void)slowest_of(&plan->schedule.shape, &most);
+    term[ST_TERM_STEADY] = most * plan->schedule.shape.micros;
+    term[ST_TERM_BUBBLE] = step - term[ST_TERM_STEADY];
+    return status;
+}
+
+st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
+                           st_timeline *timeline, st_errors *errors)
+{
+    st_status status = replay_all(plan, every_rank, arena, timeline, errors);
+    if (status != ST_OK)
+        return status;
+    status = break_down(timeline, arena, errors);
     if (status == ST_OK)
         status = add_categories(timeline, arena, errors);
-    if (status == ST_OK) {
-        static const st_term terms[] = {ST_TERM_OPTIMIZER, ST_TERM_SLOWDOWN, ST_TERM_TIED,
-                                        ST_TERM_DATA, ST_TERM_TRANSFERS};
-        int64_t before = 0;
-        st_status term_status = replay_without(timeline, &order, 0, &before, errors);
-        for (int i = 0; i < 5 && term_status == ST_OK; i++) {
-            int64_t step = 0;
-            term_status = replay_without(timeline, &order, i + 1, &step, errors);
-            timeline->term[terms[i]] = before - step;
-            before = step;
-        }
-        uint32_t slowest = 0;
-        /* Work of the stage that has most of it, without transfers and the ends of the step. */
-        const st_schedule_shape *shape = &timeline->plan.schedule.shape;
-        int64_t stage_slowest = 0;
-        slowest = 0;
-        for (uint32_t stage = 0; stage < shape->stages; stage++) {
-            int64_t sum = 0;
-            uint32_t places = st_schedule_places(shape);
-            for (uint32_t place = 0; place < places; place++) {
-                /* The first and the last micro-batch of DualPipe go in opposite directions. */
-                bool near = st_schedule_stage(shape, place, 0) == stage;
-                bool far = shape->kind == ST_SCHEDULE_DUALPIPE &&
-                           st_schedule_stage(shape, place, shape->micros - 1) == stage;
-                for (int i = 0; i < ST_PASSES * ST_PART_ALONE && (near || far); i++) {
-                    sum += (near + far) *
-                           shape->times[place].part[i / ST_PART_ALONE][i % ST_PART_ALONE];
-                }
-            }
-            sum = shape->kind == ST_SCHEDULE_DUALPIPE ? sum / 2 : sum;
-            slowest = sum > stage_slowest ? stage : slowest;
-            stage_slowest = sum > stage_slowest ? sum : stage_slowest;
-        }
-        timeline->term[ST_TERM_STEADY] = stage_slowest * shape->micros;
-        timeline->term[ST_TERM_BUBBLE] = before - timeline->term[ST_TERM_STEADY];
-        if (term_status == ST_OK)
-            find_hiding(timeline, slowest);
-        status = term_status;
-    }
+    int64_t step = timeline->step;
+    if (status == ST_OK && every_rank)
+        status = find_step(&timeline->plan, &timeline->order, &step, errors);
+    if (status == ST_OK)
+        status =
+            st_timeline_find_terms(&timeline->plan, &timeline->order, step, timeline->term, errors);
     /* Measured in the replay, and no formula: what it lasts beyond the work of the slowest stage.
      */
     double pipeline =
         (double)timeline->term[ST_TERM_STEADY] + (double)timeline->term[ST_TERM_BUBBLE];
     timeline->bubble = pipeline > 0 ? (double)timeline->term[ST_TERM_BUBBLE] / pipeline : 0;
-    if (status != ST_OK)
+    int64_t most = 0;
+    if (status == ST_OK)
+        find_hiding(timeline, slowest_of(&timeline->plan.schedule.shape, &most));
+    else
         st_timeline_free(timeline);
     return status;
 }

@@ -153,6 +153,17 @@ typedef struct st_timeline {
 /* Builds, replays and breaks down; what it owns is freed by st_timeline_free. */
 st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
                            st_timeline *timeline, st_errors *errors) ST_NODISCARD;
+/* Whether the sheet fills the roles without which there is no timeline. */
+bool st_timeline_has_roles(const st_sheet *sheet);
+/* The step of its replay alone, in ticks; of plans whose passes are one time each without a graph.
+ */
+st_status st_timeline_step(const st_timeline_plan *plan, int64_t *step,
+                           st_errors *errors) ST_NODISCARD;
+/* What that step is made of, by replays that leave out one more term each. `order`: that of the
+ * passes; NULL: of the schedule. */
+st_status st_timeline_find_terms(const st_timeline_plan *plan, const st_schedule_order *order,
+                                 int64_t step, int64_t term[ST_TERMS],
+                                 st_errors *errors) ST_NODISCARD;
 void st_timeline_free(st_timeline *timeline);
 
 void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result *result);
