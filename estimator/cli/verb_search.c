@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { BY_REPLAY, BY_CLOSED_FORM };
+
 typedef struct search_options {
     cli_explore_options explore;
     const char *gpus;
@@ -21,6 +23,8 @@ typedef struct search_options {
     const char *minimise;
     const char *maximise;
     uint64_t top;
+    uint64_t confirm;
+    unsigned by;
     double tie_percent;
     cli_texts pareto;
     cli_texts map;
@@ -55,6 +59,12 @@ static const cli_option option_rows[] = {
              .word = CLI_WORD_CELL),
     CLI_COUNT(search_options, top, "top", 1, ST_SEARCH_MAX_TOP, "show the N best plans",
               .initial = "10"),
+    CLI_COUNT(search_options, confirm, "confirm", 1, ST_CONFIRM_MOST,
+              "replay the N best plans, at least those that are shown, and rank them by it",
+              .initial = "20"),
+    CLI_CHOICE(search_options, by, "by", "TIME", "replay closed-form",
+               "rank by the replay of the schedule, as of 'steptime timeline', or by the closed "
+               "form alone"),
     CLI_NUMBER(search_options, tie_percent, "tie", "PERCENT", 0, 100,
                "group plans whose columns and memory differ by at most P percent, and count the "
                "others; 0 lists each",
@@ -83,7 +93,8 @@ static const cli_option option_rows[] = {
     CLI_ROW_SEED,
     CLI_ROW_THREADS,
     CLI_FLAG(search_options, verbose, "verbose",
-             "report on standard error the work of every process"),
+             "show parts, settings, cost and energy of every plan and the sources of limits, and "
+             "on standard error the work of every process"),
     CLI_ROW_CHECK,
     CLI_ROWS_JOB,
     CLI_ROWS_FORMS,
@@ -135,6 +146,9 @@ static st_status check_options(cli_run *run, const search_options *options, cons
     if (run->common.check == CLI_CHECK_NONE && st_guide_is_given(guide))
         return cli_wrong_use(
             run, "--check none needs every plan, but --method and --prune skip some", NULL);
+    if (options->by == BY_CLOSED_FORM && cli_is_given(run, &options->confirm))
+        return cli_wrong_use(run, "--confirm replays plans, but --by closed-form ranks without",
+                             "omit one of the two");
     if (options->minimise != NULL && options->maximise != NULL)
         return cli_wrong_use(run, "--minimise and --maximise are mutually exclusive", NULL);
     return ST_OK;
@@ -179,6 +193,9 @@ static st_status read_request(cli_run *run, st_search_request *request)
     request->front[1] = front->count == 2 ? front->items[1] : NULL;
     request->picture = options->svg != NULL;
     request->top = (size_t)(options->top > options->rank ? options->top : options->rank);
+    request->detailed = options->verbose;
+    bool replays = options->by == BY_REPLAY && !st_guide_is_given(&request->guide);
+    request->confirm = replays ? (size_t)options->confirm : 0;
     request->all = options->all || run->common.check == CLI_CHECK_NONE;
     request->tie_frac = options->tie_percent / 100;
     request->merges = !st_guide_is_given(&request->guide) && request->tie_frac > 0;

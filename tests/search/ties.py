@@ -20,7 +20,8 @@ CASES = [  # job, options, percent, whether something ties
 
 
 def search(program, job, options, percent, top):
-    words = [program, "search", job, *options, "--tie", str(percent), "--top", str(top), "--json"]
+    words = [program, "search", job, *options, "--tie", str(percent), "--top", str(top), "--json",
+             "--by", "closed-form"]
     return json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
 

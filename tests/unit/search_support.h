@@ -52,6 +52,7 @@ static inline st_search_request bread_request(const char *const *sets, size_t co
                                .gpus = "8",
                                .top = top,
                                .merges = true,
+                               .detailed = true,
                                .tie_frac = 0.001,
                                .threads = 1};
 }

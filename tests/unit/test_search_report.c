@@ -24,9 +24,10 @@ TEST_WITH(a_ranking_has_parts_and_settings, set_up, tear_down)
         "     1     0  334.2 ms    7 GiB   1   2   4      2\n"
         "     2     0  349.2 ms    7 GiB   2   1   4      2\n"
         "     3     0  353.5 ms  6.5 GiB   1   2   4      1\n"
-        "     4     1  354.6 ms    5 GiB   1   4   2      4\n\n"
-        "Not listed: 1 plan that ties with one of these (within 0.1 % in all columns and memory; "
-        "--tie 0 lists each), by other tp, pp\n\n"
+        "     4     1  354.6 ms    5 GiB   1   4   2      4\n"
+        "  ties 1 plan within 0.1 % of one of these in all columns and memory (--tie 0 lists "
+        "each), "
+        "by other\n       tp, pp\n\n"
         "Parts of T\n"
         "  rank  T_bake    T_rise\n"
         "     1  315 ms  19.25 ms\n"
@@ -46,6 +47,33 @@ TEST_WITH(a_ranking_has_parts_and_settings, set_up, tear_down)
     assert_lacks(text, "Pareto");
     assert_lacks(text, "Nearest");
     assert_lacks(text, "searched");
+}
+
+/* What all plans share is said once, settings of the first alone, and nothing of parts. */
+TEST_WITH(a_brief_report_fits_a_screen, set_up, tear_down)
+{
+    st_search_request request = bread_request(NULL, 0, 4);
+    request.detailed = false;
+    const char *text = form_of(*state, view_of(*state, &request), ST_FORM_TEXT);
+    static const char *const parts[] = {
+        "\nminimise  T, exhaustive\n\n"
+        "  rank  ties         T        M  tp  pp  dp  micro\n"
+        "     1     0  334.2 ms    7 GiB   1   2   4      2\n",
+        "  The second plan: T +15 ms, of which T_bake +15 ms\n"
+        "  plan 1  --set parallel.pp=2 --set parallel.dp=4 --set batch.micro=2\n"
+        "rejected  5: 4 not: t <= 4; 1 not: M <= room\n"};
+    for (size_t i = 0; i < COUNT(parts); i++)
+        assert_contains(text, parts[i]);
+    assert_lacks(text, "Parts");
+    assert_lacks(text, "Settings");
+    request.top = 2;
+    request.space.sets = (const char *const[]){"parallel.pp=2"};
+    request.space.set_count = 1;
+    text = form_of(*state, view_of(*state, &request), ST_FORM_TEXT);
+    assert_contains(text, "  rank         T        M  micro\n");
+    assert_contains(text, "\n  all: tp 1, dp 4\n");
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, ST_SEARCH_COLUMNS);
 }
 
 TEST_WITH(programs_get_all_of_a_plan, set_up, tear_down)
@@ -93,8 +121,9 @@ TEST_WITH(ties_are_listed_where_they_are_wanted, set_up, tear_down)
     request.merges = true;
     request.tie_frac = 0.2;
     text = form_of(*state, view_of(*state, &request), ST_FORM_TEXT);
-    assert_contains(text, "     1     2  354.6 ms  5 GiB   1   4\n\nNot listed: 2 plans that tie "
-                          "with one of these (within 20 % in all");
+    assert_contains(text,
+                    "     1     2  354.6 ms  5 GiB   1   4\n  ties 2 plans within 20 % of one "
+                    "of these in all");
     assert_lacks(text, "second plan");
 }
 
@@ -230,7 +259,8 @@ TEST_WITH(what_nobody_gave_is_assumed, set_up, tear_down)
     request.limited = true;
     const char *text = form_of(*state, view_of(*state, &request), ST_FORM_TEXT);
     assert_contains(text, "\nfixed     batch.global=8 (bread.yaml:3), parallel.tp=1 (default), "
-                          "batch.micro=1 (assumed), 1 more of bread.yaml\nvaried    pp dp\n");
+                          "batch.micro=1 (assumed), 1 more of\n          bread.yaml\n"
+                          "varied    pp dp\n");
     assert_contains(text, "minimise  T, all 4 plans of the limited space\n");
     assert_contains(form_of(*state, view_of(*state, &request), ST_FORM_JSON), "\"limited\": true");
 }

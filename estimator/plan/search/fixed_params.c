@@ -113,7 +113,8 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
         if (search->wanted.choices[param].read && !is_held(search, param)) {
             st_put_text(list, NULL, st_plan_param_key(param));
-            st_text_add(arena, &text, " ", "%s", st_last_part(st_plan_param_key(param), '.'));
+            st_text_add(arena, &text, " ", "%s",
+                        st_search_heading(search, st_plan_param_key(param)));
         }
     }
     if (search->layouts) {
@@ -124,7 +125,7 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
         st_put_text(list, NULL, search->space->axes[i].axis.path);
         st_text_add(arena, &text, " ", "%s", search->space->axes[i].axis.path);
     }
-    st_say_fact(root, "varied", width, text);
+    st_search_say(root, "varied", width, text, 0);
 }
 
 static void add_stages(st_arena *arena, const char **text, const char *lead, unsigned stages)
@@ -154,10 +155,11 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
     if (text == NULL || text[0] == '\0')
         return;
     st_text_add(arena, &text, ", ", "as %s runs", job->stack->title);
+    const char *brief = text;
     if (job->runs.source != NULL)
         st_text_add(arena, &text, " ", "(%s)", job->runs.source);
     st_put_text(root, "limits", text);
-    st_say_fact(root, "limits", width, text);
+    st_search_say(root, "limits", width, search->request.detailed ? text : brief, 0);
 }
 
 static bool has_value(const st_plans *plans, st_plan_param param, double value)
@@ -197,7 +199,7 @@ static void put_unused(const st_search *search, size_t width, st_node *root)
         return;
     st_put_text(root, "unused", text);
     st_text_add(arena, &text, " ", "(no plan of these sizes)");
-    st_say_fact(root, "unused", width, text);
+    st_search_say(root, "unused", width, text, search->request.detailed ? 0 : 2);
 }
 
 void st_search_put_fixed_params(const st_search *search, const char *without, size_t width,
@@ -249,7 +251,7 @@ void st_search_put_fixed_params(const st_search *search, const char *without, si
     if (self.more > 0)
         st_text_add(search->space->arena, &self.text, ", ", "%zu more of %s", self.more,
                     self.more_file);
-    st_say_fact(root, "fixed", width, self.text);
+    st_search_say(root, "fixed", width, self.text, search->request.detailed ? 0 : 2);
     put_varied(search, width, root);
     put_limits(search, width, root);
     put_unused(search, width, root);

@@ -1,481 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search shows: the ranking with the parts of each value, the front, what was rejected. */
-#include "base/dimension.h"
-#include "base/error_scope.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "job/job_write.h"
-#include "plugin/refine_parse.h"
 #include "search/fixed_params.h"
 #include "search/search_state.h"
 #include "sheet/type_write.h"
 #include "steptime/keys.h"
-#include "steptime/tool/roles.h"
 #include "sweep/sweep.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-typedef struct merger {
-    st_search_view *view;
-    double *values; /* of the cells of the plans that are kept */
-    st_found *kept;
-    uint64_t *equals;
-    size_t count;
-} merger;
+enum { HEAD = 10 };
 
-/* Notes by which keys two plans differ; false where one has more GPUs, or other values of what
- * varies in addition to the plan. */
-static bool compare_plans(const st_search *search, uint64_t one, uint64_t other,
-                          bool differs[ST_PARAMS])
+/* Where a line of a text ends: its length. */
+static size_t line_of(const char *text, size_t room)
 {
-    uint64_t repeat = search->space->total;
-    double a[ST_PARAMS];
-    double b[ST_PARAMS];
-    double gpus[2] = {1, 1};
-    if (one % repeat != other % repeat)
-        return false;
-    st_plan_at(&search->plans, one / repeat, a);
-    st_plan_at(&search->plans, other / repeat, b);
-    for (size_t i = ST_PARAM_TP; i <= ST_PARAM_DP; i++) {
-        gpus[0] *= a[i];
-        gpus[1] *= b[i];
-    }
-    for (size_t i = 0; i < ST_PARAMS; i++)
-        differs[i] = a[i] != b[i];
-    return gpus[0] == gpus[1];
+    size_t length = strlen(text);
+    if (length <= room)
+        return length;
+    size_t end = room;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    return end > 0 ? end : strcspn(text, " ");
 }
 
-/* Equal, both nothing, or apart by no more than a share of the greater one. */
-static bool is_near(double a, double b, double share)
+void st_search_say(st_node *root, const char *label, size_t width, const char *text, size_t lines)
 {
-    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= share * fmax(fabs(a), fabs(b));
-}
-
-/* Of the goal, what is shown and the memory. */
-static bool are_tied(const st_search_view *view, const double *a, const double *b)
-{
-    const st_space *space = view->detail.space;
-    for (size_t i = 0; i < space->cell_count; i++) {
-        bool is_part = i >= view->part_from && i < view->part_from + view->part_count;
-        bool is_number = space->types[i]->kind == ST_TYPE_NUMBER;
-        if (!is_part && !is_near(a[i], b[i], is_number ? view->search->request.tie_frac : 0))
-            return false;
-    }
-    return true;
-}
-
-/* The plan is one of those that are kept, or as good as it. */
-static bool is_merged(merger *self, const st_found *one, const double *values)
-{
-    st_search_view *view = self->view;
-    size_t cells = view->detail.space->cell_count;
-    for (size_t i = 0; i < self->count; i++) {
-        bool differs[ST_PARAMS] = {false};
-        if (self->kept[i].too_large != one->too_large ||
-            !are_tied(view, self->values + i * cells, values) ||
-            !compare_plans(view->search, self->kept[i].row, one->row, differs))
-            continue;
-        self->equals[i]++;
-        view->merged++;
-        for (size_t k = 0; k < ST_PARAMS; k++)
-            view->tied_by[k] = view->tied_by[k] || differs[k];
-        return true;
-    }
-    return false;
-}
-
-/* A plan that was not ranked may still be as good as one that is shown. */
-static bool may_be_more(const st_search_view *view, const merger *self)
-{
-    const st_results *found = &view->result->found;
-    size_t ranked = found->ranking_count;
-    return ranked == found->top && self->count > 0 &&
-           is_near(found->ranking[ranked - 1].goal, self->kept[self->count - 1].goal,
-                   view->search->request.tie_frac);
-}
-
-/*
- * Picks what is shown of a ranking whose cells are computed (view->ranking): the first of plans
- * that tie, and how many tie with it. Plans tie that take as many GPUs and differ in no shown cell
- * and not in their memory by more than the share `tie_frac` of the request; their parts may. False
- * when out of memory.
- */
-static bool merge_ties(st_search_view *view)
-{
-    const st_search *search = view->search;
-    const st_results *found = &view->result->found;
-    st_arena *arena = search->space->arena;
-    size_t cells = view->detail.space->cell_count;
-    size_t most = found->ranking_count + 1;
-    merger self = {.view = view,
-                   .values = st_arena_alloc(arena, most * cells, sizeof *self.values),
-                   .kept = st_arena_alloc(arena, most, sizeof *self.kept),
-                   .equals = st_arena_alloc(arena, most, sizeof *self.equals)};
-    if (self.values == NULL || self.kept == NULL || self.equals == NULL)
-        return false;
-    for (size_t i = 0; i < found->ranking_count; i++) {
-        const double *values = view->ranking + i * cells;
-        if (search->request.merges && is_merged(&self, &found->ranking[i], values))
-            continue;
-        if (self.count == search->request.top)
-            continue; /* what follows may be as good as one that is listed */
-        memcpy(self.values + self.count * cells, values, cells * sizeof *values);
-        self.kept[self.count++] = found->ranking[i];
-    }
-    view->ranking = self.values;
-    view->ranked = self.kept;
-    view->ranked_count = self.count;
-    view->equals = self.equals;
-    view->more_ties = search->request.merges && may_be_more(view, &self);
-    return true;
-}
-
-/* Whether some axis may make an estimate one of another kind; the keys of a plan do not. */
-static bool kinds_may_differ(const st_space *space)
-{
-    static const char *const sections[] = {ST_KEY_MODEL, ST_KEY_CLUSTER, ST_KEY_PRECISION,
-                                           ST_KEY_STACK};
-    for (size_t i = 0; i < space->axis_count; i++) {
-        const char *path = space->axes[i].axis.path;
-        for (size_t k = 0; k < ST_COUNT(sections); k++) {
-            size_t length = strlen(sections[k]);
-            if (strncmp(path, sections[k], length) == 0 &&
-                (path[length] == '\0' || path[length] == '.'))
-                return true;
-        }
-    }
-    return false;
-}
-
-static st_status find_band(const st_paths *paths, const st_search_view *view, const st_job *job,
-                           st_error_band *band, st_errors *errors)
-{
-    const st_error_kind kind = st_error_kind_of(job);
-    const st_space *space = view->search->space;
-    st_status status = st_error_band_find(paths, space->sheet, &kind, space->arena, band, errors);
-    band->is_refined = space->plugin_count > 0;
-    return status;
-}
-
-/* The job of a ranked plan, whose warnings were reported before. */
-static st_status load_plan(const st_paths *paths, const st_search_view *view, size_t index,
-                           const st_job **job, st_errors *errors)
-{
-    const st_search *search = view->search;
-    size_t count = 0;
-    const char *const *sets = st_search_settings(search, view->ranked[index].row, &count);
-    st_error_scope quiet = {.edit = st_error_is_severe};
-    if (sets == NULL)
-        return ST_ERR_MEMORY;
-    st_errors_enter(errors, &quiet);
-    st_status status = st_job_load(paths, search->request.space.job, sets, count,
-                                   search->space->arena, job, errors);
-    st_errors_leave(errors, &quiet);
-    return status;
-}
-
-/* How far estimates of the ranked plans\' kinds have been off. */
-static st_status find_bands(const st_paths *paths, st_search_view *view, st_errors *errors)
-{
-    const st_space *space = view->search->space;
-    st_error_band *bands = st_arena_alloc(space->arena, view->ranked_count + 1, sizeof *bands);
-    if (bands == NULL)
-        return ST_ERR_MEMORY;
-    view->band = bands[0];
-    st_status status = find_band(paths, view, space->base.job, &view->band, errors);
-    if (!kinds_may_differ(space))
-        return status;
-    for (size_t i = 0; i < view->ranked_count && status == ST_OK; i++) {
-        const st_job *job = NULL;
-        status = load_plan(paths, view, i, &job, errors);
-        if (status == ST_OK)
-            status = find_band(paths, view, job, &bands[i], errors);
-        bool equal = status != ST_OK || st_error_kind_equal(&bands[i].kind, &bands[0].kind);
-        view->bands = equal ? view->bands : bands;
-    }
-    if (status == ST_OK && view->ranked_count > 0)
-        view->band = bands[0];
-    return status;
-}
-
-/* The user's own sets, and behind them all of the plan. */
-static const char **list_sets(const st_search *search, uint64_t row, size_t *count)
-{
-    size_t own = search->own_set_count;
-    size_t plan_count = 0;
-    const char *const *plan = st_search_sets(search, row, true, &plan_count);
-    const char **sets = st_arena_alloc(search->space->arena, own + plan_count + 1, sizeof *sets);
-    if (plan == NULL || sets == NULL)
-        return NULL;
-    for (size_t i = 0; i < own; i++)
-        sets[i] = search->request.space.sets[i];
-    for (size_t i = 0; i < plan_count; i++)
-        sets[own + i] = plan[i];
-    *count = own + plan_count;
-    return sets;
-}
-
-static const char *comment_of(const st_search_view *view, size_t rank)
-{
-    const st_space *space = view->detail.space;
-    char value[ST_QUANTITY_TEXT];
-    double goal = view->ranking[(rank - 1) * space->cell_count];
-    return st_arena_printf(
-        space->arena,
-        "Plan %zu of 'steptime search %s', %s %s: the estimate of\nthis file has the same values.",
-        rank, st_job_name(space->base.job), space->cells[0],
-        st_type_format(space->types[0], goal, ST_STYLE_SCALED, value, sizeof value));
-}
-
-st_status st_search_write_plan(const st_paths *paths, const st_search_view *view, size_t rank,
-                               st_buffer *file, st_errors *errors)
-{
-    const st_search *search = view->search;
-    st_arena *arena = search->space->arena;
-    size_t count = 0;
-    const char **sets = list_sets(search, view->ranked[rank - 1].row, &count);
-    st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
-    st_job_writing made = {.comment = comment_of(view, rank), .sheet = search->request.space.sheet};
-    if (sets == NULL || made.comment == NULL)
-        return st_out_of_memory(errors);
-    st_errors_enter(errors, &quiet);
-    st_status status =
-        st_job_load(paths, search->request.space.job, sets, count, arena, &made.job, errors);
-    st_errors_leave(errors, &quiet);
-    if (status == ST_OK) {
-        const st_space_request *space = &search->request.space;
-        const st_words words = {space->refine, space->refine_count};
-        st_refinements plugins = {0};
-        st_status plugin_status =
-            st_refine_for(paths, made.job, &words, search->space->arena, &plugins, errors);
-        made.refinements = plugins.items;
-        made.refinement_count = plugins.count;
-        status = plugin_status;
-    }
-    return status == ST_OK ? st_job_write(&made, arena, file, errors) : status;
-}
-
-/* What is worth a column next to the goal, where the sheet has it. */
-static const st_role usual[] = {ST_ROLE_STEP, ST_ROLE_MFU, ST_ROLE_MEMORY, ST_ROLE_COST,
-                                ST_ROLE_ENERGY};
-
-/* --- values ---------------------------------------------------------------------------------- */
-
-/* The section of the report that shows the goal. */
-static const st_sheet_section *section_of(const st_sheet *sheet, const char *cell)
-{
-    size_t count = 0;
-    const st_sheet_section *sections = st_sheet_sections(sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (st_has_text(sections[i].cells, sections[i].count, cell))
-            return &sections[i];
-    return NULL;
-}
-
-/* Cells of a cell's section and type: its parts. */
-static void list_parts(st_search_view *view, const st_sheet *sheet, const char *whole,
-                       const st_sheet_section *section)
-{
-    const st_sheet_cell *own = st_sheet_find_cell(sheet, whole);
-    for (size_t i = 0; own != NULL && section != NULL && i < section->count; i++) {
-        const st_sheet_cell *cell = st_sheet_find_cell(sheet, section->cells[i]);
-        if (cell != NULL && cell != own && cell->type.kind == ST_TYPE_NUMBER &&
-            st_dimension_equal(cell->type.unit.dimension, own->type.unit.dimension) &&
-            !st_dimension_is_number(cell->type.unit.dimension) &&
-            view->part_count < ST_SEARCH_MAX_PARTS)
-            view->parts[view->part_count++] = cell->name;
+    static const char cut[] = " ...";
+    if (text == NULL || text[0] == '\0')
+        return;
+    st_say(root, "%-*s", (int)width, label);
+    for (size_t i = 1; *text != '\0'; i++) {
+        size_t room = ST_SEARCH_COLUMNS - width;
+        bool last = i == lines && strlen(text) > room;
+        size_t length = line_of(text, last ? room - strlen(cut) : room);
+        st_say(root, "%*s%.*s%s\n", i == 1 ? 0 : (int)width, "", (int)length, text,
+               last ? cut : "");
+        if (last)
+            return;
+        text += length;
+        text += strspn(text, " ");
     }
 }
 
-/* The cell of a role, where the sheet fills it and the list lacks it. */
-static void add_role(const st_sheet *sheet, st_role role, const char **list, size_t *count)
+const char *st_search_heading(const st_search *search, const char *key)
 {
-    const char *cell = st_sheet_role(sheet, role);
-    if (cell != NULL && !st_has_text(list, *count, cell))
-        list[(*count)++] = cell;
-}
-
-/* The goal, the front's cells, the usual ones, the parts; last what is not shown. */
-static st_status list_cells(st_search_view *view, const char ***cells, size_t *count)
-{
-    const st_sheet *sheet = view->search->space->base.sheet;
-    st_arena *arena = view->search->space->arena;
-    size_t most = ST_SEARCH_MAX_PARTS + 16 + view->search->request.cell_count;
-    const char **list = st_arena_alloc(arena, most, sizeof *list);
-    view->parts = st_arena_alloc(arena, ST_SEARCH_MAX_PARTS, sizeof *view->parts);
-    if (list == NULL || view->parts == NULL)
-        return ST_ERR_MEMORY;
-    list[(*count)++] = view->search->goal;
-    for (size_t i = 0; i < 2 && view->search->request.front[i] != NULL; i++)
-        if (!st_has_text(list, *count, view->search->request.front[i]))
-            list[(*count)++] = view->search->request.front[i];
-    const st_search_request *request = &view->search->request;
-    for (size_t i = 0; i < request->cell_count; i++)
-        if (!st_has_text(list, *count, request->cells[i]))
-            list[(*count)++] = request->cells[i];
-    for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++)
-        add_role(sheet, usual[i], list, count);
-    for (size_t i = 0; i < view->search->request.also_count; i++)
-        add_role(sheet, view->search->request.also[i], list, count);
-    /* The parts of the goal, and those of the step time where that is not minimised. */
-    const char *time = st_search_default_goal(sheet);
-    const char *goal = view->search->goal;
-    size_t all_count = 0;
-    const st_sheet_section *own = section_of(sheet, goal);
-    const st_sheet_section *first = st_sheet_sections(sheet, &all_count);
-    const st_sheet_section *times = time != NULL ? section_of(sheet, time) : NULL;
-    if (times == NULL && all_count > 0)
-        times = first; /* the step time goes by another name there */
-    own = time != NULL && strcmp(goal, time) == 0 ? times : own;
-    list_parts(view, sheet, goal, own);
-    view->own_parts = view->part_count;
-    if (time != NULL && own != times) {
-        list_parts(view, sheet, time, times);
-        view->whole = time;
-    }
-    view->part_from = *count;
-    for (size_t i = 0; i < view->part_count; i++)
-        list[(*count)++] = view->parts[i];
-    add_role(sheet, ST_ROLE_MEMORY, list, count); /* which distinguishes plans, shown or not */
-    *cells = list;
-    return ST_OK;
-}
-
-static st_status compute(st_search_view *view, const st_found *found, size_t count,
-                         const double **values)
-{
-    st_arena *arena = view->search->space->arena;
-    uint64_t *picks = st_arena_alloc(arena, count + 1, sizeof *picks);
-    double *list =
-        st_arena_alloc(arena, (count + 1) * view->detail.space->cell_count, sizeof *list);
-    if (picks == NULL || list == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        picks[i] = found[i].row;
-    *values = list;
-    return st_search_values(&view->detail, picks, count, list);
-}
-
-/* Collects errors and warnings of an estimate of a plan; ST_ERR_MEMORY or ST_OK. */
-static st_status estimate_plan(const st_paths *paths, const st_search *search, size_t row,
-                               bool has_nearest, st_errors *faults)
-{
-    const st_space_request *space = &search->request.space;
-    st_arena *arena = search->space->arena;
-    size_t count = 0;
-    const char *const *plan = st_search_sets(search, row, has_nearest, &count);
-    const char **sets = st_arena_alloc(arena, space->set_count + count + 1, sizeof *sets);
-    st_estimate estimate;
-    if (plan == NULL || sets == NULL)
-        return ST_ERR_MEMORY;
-    memcpy(sets, space->sets, space->set_count * sizeof *sets);
-    memcpy(sets + space->set_count, plan, count * sizeof *sets);
-    st_request request = {.job = space->job,
-                          .sheet = space->sheet,
-                          .sets = sets,
-                          .set_count = space->set_count + count,
-                          .refine = space->refine,
-                          .refine_count = space->refine_count};
-    st_status status = st_estimate_load(paths, &request, arena, &estimate, faults);
-    if (status == ST_OK) {
-        estimate.sheet = search->space->sheet; /* with the conditions */
-        status = st_estimate_show_names(&estimate, &search->goal, 1, (st_place){0}, arena, faults);
-    }
-    if (status == ST_OK)
-        status = st_estimate_run(&estimate, arena, faults);
-    return status == ST_ERR_MEMORY ? status : ST_OK;
-}
-
-/* Of a search that found nothing: the plan that is nearest to fitting, or what does not divide. */
-static st_status compute_nearest(const st_paths *paths, st_search_view *view)
-{
-    const st_search *search = view->search;
-    const st_results *found = &view->result->found;
-    if (found->has_nearest) {
-        st_status status = compute(view, &found->nearest, 1, &view->nearest);
-        if (status != ST_OK)
-            return status;
-        /* The errors of the plan that is nearest to fitting, as its estimate reports them. */
-        st_arena *arena = search->space->arena;
-        st_errors *faults = st_errors_create();
-        view->miss = "";
-        st_status miss_status =
-            faults != NULL
-                ? estimate_plan(paths, search, view->result->found.nearest.row, true, faults)
-                : ST_ERR_MEMORY;
-        for (size_t i = 0; miss_status == ST_OK && i < st_errors_size(faults); i++) {
-            const st_error *error = st_errors_at(faults, i);
-            view->too_large = view->too_large || error->severity == ST_SEVERITY_LIMIT;
-            if (error->severity != ST_SEVERITY_WARNING)
-                st_text_add(arena, &view->miss, "; ", "%s", error->message);
-        }
-        st_errors_destroy(faults);
-        if (view->miss != NULL && view->miss[0] == '\0')
-            view->miss = st_reason_text(search->space, st_reason_infeasible(search->space));
-        return miss_status == ST_OK && view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
-    }
-    if (search->plans.count > 0 || !search->plans.miss.given)
-        return ST_OK;
-    view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
-    return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
-}
-
-st_status st_search_view_make(const st_paths *paths, const st_search *search,
-                              const st_search_result *result, st_search_view *view,
-                              st_errors *errors)
-{
-    size_t count = 0;
-    const char **cells = NULL;
-    *view = (st_search_view){.search = search, .result = result};
-    st_status status = list_cells(view, &cells, &count);
-    if (status == ST_OK)
-        status = st_search_with_cells(paths, search, cells, count, &view->detail, errors);
-    if (status == ST_OK) {
-        st_search_keep_own(view->detail.space);
-        status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
-    }
-    if (status == ST_OK) {
-        /* A ranking by an unknown cost is meaningless. */
-        const st_search *known_search = view->search;
-        bool is_known = view->result->found.ranking_count == 0 ||
-                        !isnan(st_sheet_known(known_search->space->sheet, known_search->goal,
-                                              view->ranking[0]));
-        status = is_known
-                     ? ST_OK
-                     : st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--minimise"},
-                               "unknown %s: neither the cluster nor its GPU has a price" ST_EXPECTED
-                               "--set 'cluster.price=2.5 $/h', or price: in the file of the GPU",
-                               known_search->goal);
-    }
-    if (status == ST_OK && !merge_ties(view))
-        status = ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status = find_bands(paths, view, errors);
-    if (status == ST_OK)
-        status = compute(view, result->found.front, result->found.front_count, &view->front);
-    if (status == ST_OK)
-        status = compute_nearest(paths, view);
-    if (status == ST_OK) {
-        /* What the sheet's checks warn of in the first plan: its rank is no better than their
-         * cause. */
-        st_errors *faults = st_errors_create();
-        status = faults == NULL ? ST_ERR_MEMORY
-                 : view->ranked_count == 0
-                     ? ST_OK
-                     : estimate_plan(paths, view->search, view->ranked[0].row, false, faults);
-        for (size_t i = 0; status == ST_OK && i < st_errors_size(faults); i++) {
-            const st_error *one = st_errors_at(faults, i);
-            if (one->severity == ST_SEVERITY_WARNING && one->status == ST_ERR_CHECK)
-                st_report(errors, ST_SEVERITY_WARNING, ST_ERR_CHECK, one->place, "plan 1: %s",
-                          one->message);
-        }
-        st_errors_destroy(faults);
-    }
-    if (status != ST_OK)
-        st_fail(errors, status, (st_place){0}, "%s", st_status_text(status));
-    return status;
+    static const char *const names[][2] = {
+        {ST_KEY_PARALLEL_FIRST_STAGE_LAYERS, "first"},
+        {ST_KEY_PARALLEL_LAST_STAGE_LAYERS, "last"},
+        {ST_KEY_PARALLEL_VIRTUAL_STAGES, "chunks"},
+        {ST_KEY_PARALLEL_SEQUENCE_PARALLEL, "sp"},
+    };
+    for (size_t i = 0; i < ST_COUNT(names) && !search->request.detailed; i++)
+        if (strcmp(names[i][0], key) == 0)
+            return names[i][1];
+    return st_last_part(key, '.');
 }
 
 /* --- plans that were found ------------------------------------------------------------------- */
@@ -525,16 +106,54 @@ static void put_plan(const st_search_view *view, uint64_t row, const char *const
     }
 }
 
-/* "--set KEY=VALUE --set ..." as a shell takes it, on a line behind a label. */
-static void say_settings_of(st_node *root, const char *label, const char *const *sets, size_t count)
+/* "--set KEY=VALUE --set ..." as a shell takes it, behind a label; of more than a line, in lines.
+ */
+static void say_settings_of(const st_search_view *view, st_node *root, const char *label,
+                            const char *const *sets, size_t count)
 {
     st_buffer line = {0};
+    size_t begin = 0; /* of the last line */
+    size_t indent = 2 + strlen(label);
     for (size_t i = 0; i < count; i++) {
+        size_t before = line.length;
         st_buffer_text(&line, i > 0 ? " --set " : "--set ");
         st_text_shell(sets[i], &line);
+        if (view->search->request.detailed || i == 0 ||
+            indent + line.length - begin + 2 <= ST_SEARCH_COLUMNS)
+            continue;
+        line.length = before;
+        st_buffer_printf(&line, " \\\n%*s", (int)indent, "");
+        begin = line.length;
+        st_buffer_text(&line, "--set ");
+        st_text_shell(sets[i], &line);
     }
-    st_say(root, "  %s%s\n", label, st_buffer_read(&line));
+    st_say(root, "  %s%s\n", label, count > 0 ? st_buffer_read(&line) : "as in the job");
     st_buffer_end(&line, &root->result->failed);
+}
+
+/* Both times of a plan, and what they differ by. */
+static void put_replay(const st_search_view *view, size_t index, st_node *row)
+{
+    const st_replayed *one = &view->replays[index];
+    st_term term = st_replayed_differs_by(one);
+    if (!one->tried)
+        return;
+    if (one->known)
+        st_put_seconds(row, "replay_s", one->step_s);
+    else
+        st_put_null(row, "replay_s");
+    st_put_seconds(row, "closed_form_s", one->closed_s);
+    char text[ST_QUANTITY_TEXT];
+    st_put_text(row, ".replay", one->known ? st_quantity_text(one->step_s, "s", text) : "none");
+    st_put_text_or_null(row, "no_replay", st_text_or_empty(one->why));
+    st_put_text_or_null(row, "differs_by", term == ST_TERMS ? "" : st_term_name(term));
+    st_node *terms = st_put_list(row, "terms");
+    for (int i = 0; i < ST_TERMS && one->has_terms; i++) {
+        st_node *entry = st_put_line_map(terms, NULL);
+        st_put_text(entry, "name", st_term_name((st_term)i));
+        st_put_seconds(entry, "closed_form_s", one->term_s[0][i]);
+        st_put_seconds(entry, "replay_s", one->term_s[1][i]);
+    }
 }
 
 static void fill_found(const void *context, size_t index, st_node *row)
@@ -554,6 +173,7 @@ static void fill_found(const void *context, size_t index, st_node *row)
         st_put_count(row, "equal", rows->view->equals[index]);
         st_put_bool(row, "fits", !rows->found[index].too_large);
         st_put_text(row, ".fits", rows->found[index].too_large ? "TOO LARGE" : "yes");
+        put_replay(rows->view, index, row);
     }
     if (rows->found == rows->view->ranked && rows->view->bands != NULL) {
         const st_error_band *band = &rows->view->bands[index];
@@ -601,6 +221,12 @@ static found_rows *make_rows(const st_search_view *view, const st_found *found, 
     return good ? made : NULL;
 }
 
+/* What a table says of plans behind it. */
+typedef struct behind_table {
+    const char *shared; /* keys that are the same in all of them */
+    const char *hidden; /* that have no room */
+} behind_table;
+
 /* Columns of a table as they are chosen: one list of titles and fields. */
 typedef struct shown_columns {
     st_arena *arena;
@@ -621,43 +247,191 @@ typedef struct cell_span {
     size_t to;
 } cell_span;
 
+/* A key of the plans of a table. */
+typedef struct plan_column {
+    const char *heading;
+    const char *field;
+    const char *value; /* of the first plan */
+    size_t width;
+    bool differs;
+} plan_column;
+
+static void add_value(plan_column *column, const char *value)
+{
+    size_t length = strlen(value);
+    column->width = length > column->width ? length : column->width;
+    column->differs = column->differs || strcmp(column->value, value) != 0;
+}
+
+/* The keys that plans of a search differ by, or that are not as in the job. */
+static plan_column *list_columns(const found_rows *rows, size_t *count)
+{
+    const st_search *search = rows->view->search;
+    size_t shown = 0;
+    size_t all = 0;
+    const char *const *sets = st_search_sets(search, rows->found[0].row, false, &shown);
+    plan_column *columns =
+        st_arena_alloc(search->space->arena, rows->key_count + 1, sizeof *columns);
+    *count = 0;
+    if (sets == NULL || columns == NULL)
+        return NULL;
+    for (size_t key = 0; *count < shown && key < rows->key_count; key++) {
+        size_t length = strlen(rows->keys[key]);
+        if (strncmp(sets[*count], rows->keys[key], length) != 0 || sets[*count][length] != '=')
+            continue;
+        const char *heading = st_search_heading(search, rows->keys[key]);
+        plan_column *column = &columns[(*count)++];
+        *column = (plan_column){.heading = heading,
+                                .field = rows->key_fields[key],
+                                .value = sets[*count - 1] + length + 1,
+                                .width = strlen(heading)};
+        for (size_t i = 0; i < rows->count; i++) {
+            const char *const *own = st_search_sets(search, rows->found[i].row, true, &all);
+            if (own != NULL && key < all)
+                add_value(column, own[key] + length + 1);
+        }
+    }
+    return columns;
+}
+
+/* As many keys as fit a line; what all plans share is said behind the table. */
+static void show_plans(shown_columns *shown, size_t width, const found_rows *rows,
+                       behind_table *behind)
+{
+    size_t count = 0;
+    bool detailed = rows->view->search->request.detailed;
+    const plan_column *columns = list_columns(rows, &count);
+    for (size_t i = 0; columns != NULL && i < count; i++) {
+        const plan_column *column = &columns[i];
+        bool fits = width + column->width + 2 <= ST_SEARCH_COLUMNS;
+        if (detailed || (fits && (column->differs || rows->count == 1))) {
+            show_column(shown, column->heading, column->field);
+            width += column->width + 2;
+        } else if (column->differs) {
+            st_text_add(shown->arena, &behind->hidden, ", ", "%s", column->heading);
+        } else {
+            st_text_add(shown->arena, &behind->shared, ", ", "%s %s", column->heading,
+                        column->value);
+        }
+    }
+}
+
+/* Of a brief report cost and energy are left out, where nobody asks for them. */
+static bool is_brief_cell(const st_search_view *view, size_t cell)
+{
+    const st_search *search = view->search;
+    static const st_role left_out[] = {ST_ROLE_COST, ST_ROLE_ENERGY};
+    bool asked = search->request.detailed || search->request.cell_count > 0 || cell == 0;
+    for (size_t i = 0; i < ST_COUNT(left_out) && !asked; i++) {
+        const char *name = st_sheet_role(search->space->sheet, left_out[i]);
+        const char *own = view->detail.space->cells[cell];
+        bool front =
+            search->request.front[0] != NULL && (strcmp(own, search->request.front[0]) == 0 ||
+                                                 strcmp(own, search->request.front[1]) == 0);
+        if (name != NULL && strcmp(name, own) == 0 && !front)
+            return false;
+    }
+    return true;
+}
+
 /* A table of some cells, and of the plans unless it shows parts. */
 static void say_found(st_node *node, const found_rows *rows, const st_node *list, cell_span cells,
                       bool ranked, bool plans)
 {
-    const st_space *space = rows->view->detail.space;
+    enum { CELL = 9, RANK = 6, REPLAY = 9, FITS = 11, TIES = 6, ERROR = 14 };
+    const st_search_view *view = rows->view;
+    const st_space *space = view->detail.space;
     shown_columns shown = {.arena = node->result->arena, .fields = ""};
+    behind_table behind = {"", ""};
+    size_t width = 0;
     if (ranked) {
         /* What a ranking says of each plan as a whole. */
-        const st_search_view *view = rows->view;
         show_column(&shown, "rank", ".rank");
-        if (view->search->request.all)
+        width += RANK;
+        if (view->search->request.all) {
             show_column(&shown, "fits", ".fits");
-        if (plans && view->merged > 0)
+            width += FITS;
+        }
+        if (plans && view->merged > 0) {
             show_column(&shown, "ties", "equal");
-        if (plans && view->bands != NULL)
+            width += TIES;
+        }
+        if (plans && view->bands != NULL) {
             show_column(&shown, "error", ".error");
+            width += ERROR;
+        }
+        if (plans && rows->count > 0 && view->replays[0].tried) {
+            show_column(&shown, "replay", ".replay");
+            width += REPLAY;
+        }
     }
     for (size_t i = cells.from; i < cells.to; i++) {
         double first = rows->count > 0 ? rows->values[i] : 1;
-        if (!isnan(st_sheet_known(space->sheet, space->cells[i], first)))
-            show_column(&shown, space->cells[i], rows->cell_fields[i]);
+        if (isnan(st_sheet_known(space->sheet, space->cells[i], first)) ||
+            (plans && !is_brief_cell(view, i)))
+            continue;
+        size_t length = strlen(space->cells[i]);
+        show_column(&shown, space->cells[i], rows->cell_fields[i]);
+        width += (length > CELL ? length : CELL) + 2;
     }
-    if (plans) {
-        /* The keys that plans differ by, or that are not as in the job. */
-        size_t count = 0;
-        const char *const *sets =
-            st_search_sets(rows->view->search, rows->found[0].row, false, &count);
-        for (size_t i = 0, key = 0; sets != NULL && i < count && key < rows->key_count; key++) {
-            size_t length = strlen(rows->keys[key]);
-            if (strncmp(sets[i], rows->keys[key], length) == 0 && sets[i][length] == '=') {
-                show_column(&shown, st_last_part(rows->keys[key], '.'), rows->key_fields[key]);
-                i++;
-            }
-        }
-    }
+    if (plans)
+        show_plans(&shown, width, rows, &behind);
     st_table_show(st_say_table(node, shown.columns, shown.count, 2), list,
                   st_or_none(shown.fields));
+    st_search_say(node, "  all:", 7, behind.shared, 0);
+    st_search_say(node, "  also differ, see --verbose:", 30, behind.hidden, 0);
+}
+
+/* "1-3, 5": listed plans whose replays differ most in a term. */
+static const char *plans_by_term(const st_search_view *view, st_term term, st_arena *arena)
+{
+    const char *text = "";
+    size_t begin = 0; /* rank; 0: none */
+    for (size_t rank = 1; rank <= view->ranked_count + 1; rank++) {
+        const st_replayed *one =
+            rank <= view->ranked_count ? &view->replays[rank - 1] : &(st_replayed){0};
+        bool is_one = one->has_terms && st_replayed_differs_by(one) == term;
+        if (is_one && begin == 0)
+            begin = rank;
+        if (is_one || begin == 0)
+            continue;
+        if (begin + 1 == rank)
+            st_text_add(arena, &text, ", ", "%zu", begin);
+        else
+            st_text_add(arena, &text, ", ", "%zu-%zu", begin, rank - 1);
+        begin = 0;
+    }
+    return text;
+}
+
+/* What replays and closed forms of the listed plans differ by, and in which part of the step. */
+static void say_replays(const st_search_view *view, st_node *root)
+{
+    const char *parts = "";
+    double least = (double)INFINITY;
+    double most = -(double)INFINITY;
+    st_arena *arena = root->result->arena;
+    for (size_t i = 0; i < view->ranked_count; i++) {
+        const st_replayed *one = &view->replays[i];
+        double gap = one->known ? 100 * (one->step_s / one->closed_s - 1) : 0;
+        least = fmin(least, gap);
+        most = fmax(most, gap);
+    }
+    for (int term = 0; term < ST_TERMS; term++) {
+        const char *ranks = st_text_or_empty(plans_by_term(view, (st_term)term, arena));
+        if (ranks[0] != '\0')
+            st_text_add(arena, &parts, "; ", "%s (plan %s)", st_term_name((st_term)term), ranks);
+    }
+    if (st_text_or_empty(parts)[0] != '\0')
+        st_search_say(root, "  replays:", 11,
+                      st_arena_printf(arena, "%+.1f to %+.1f %% over the closed form, most in %s",
+                                      least, most, parts),
+                      0);
+    for (size_t i = 0; i < view->ranked_count; i++)
+        if (view->replays[i].why != NULL)
+            st_search_say(
+                root, "  plan", 7,
+                st_arena_printf(arena, "%zu has no replay: %s", i + 1, view->replays[i].why), 2);
 }
 
 static void say_ranking(st_node *root, const found_rows *rows, const st_node *list)
@@ -665,22 +439,28 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
     const st_search_view *view = rows->view;
     size_t parts = view->part_from;
     size_t own = parts + view->own_parts;
-    st_say(root, "\nRanking\n");
+    st_say(root, view->search->request.detailed ? "\nRanking\n" : "\n");
     say_found(root, rows, list, (cell_span){0, parts}, true, true);
+    say_replays(view, root);
     const char *keys = "";
     for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++)
         if (view->tied_by[param])
             st_text_add(root->result->arena, &keys, ", ", "%s",
-                        st_last_part(st_plan_param_key(param), '.'));
+                        st_search_heading(view->search, st_plan_param_key(param)));
     char number[ST_QUANTITY_TEXT];
     if (view->merged > 0)
-        st_say(root,
-               "\nNot listed: %s%" PRIu64 " plan%s with one of these (within %s %% in all "
-               "columns and memory; --tie 0 lists each), by other %s\n",
-               view->more_ties ? "at least " : "", view->merged,
-               view->merged == 1 ? " that ties" : "s that tie",
-               st_number_format(100 * view->search->request.tie_frac, number, sizeof number),
-               st_or_none(keys));
+        st_search_say(root, "  ties", 7,
+                      st_arena_printf(root->result->arena,
+                                      "%s%" PRIu64 " plan%s within %s %% of one of these in all "
+                                      "columns and memory (--tie 0 lists each), by other %s",
+                                      view->more_ties ? "at least " : "", view->merged,
+                                      view->merged == 1 ? "" : "s",
+                                      st_number_format(100 * view->search->request.tie_frac, number,
+                                                       sizeof number),
+                                      st_or_none(keys)),
+                      0);
+    if (!view->search->request.detailed)
+        return;
     if (view->own_parts > 0) {
         st_say(root, "\nParts of %s\n", view->search->goal);
         say_found(root, rows, list, (cell_span){parts, own}, true, false);
@@ -691,51 +471,56 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
     }
 }
 
-/* A line for each plan, to be copied behind 'steptime estimate JOB'. The search's own sets, which
- * share is shown once if it is long, as that of --model is. */
+/* A line for each plan, to be copied behind 'steptime estimate JOB', or for the first. The search's
+ * own sets, which all share, are shown once if they are long, as those of --model are. */
 static void say_settings(const st_search_view *view, st_node *root)
 {
     enum { FEW = 3 };
+    bool detailed = view->search->request.detailed;
     size_t own = view->search->own_set_count;
-    size_t apart = own > FEW && view->ranked_count > 1 ? own : 0;
-    st_say(root, "\nSettings\n");
+    size_t apart = detailed && own > FEW && view->ranked_count > 1 ? own : 0;
+    if (detailed)
+        st_say(root, "\nSettings\n");
     if (apart > 0)
-        say_settings_of(root, " all  ", view->search->request.space.sets, apart);
-    for (size_t i = 0; i < view->ranked_count; i++) {
+        say_settings_of(view, root, " all  ", view->search->request.space.sets, apart);
+    for (size_t i = 0; i < view->ranked_count && (detailed || i == 0); i++) {
         size_t count = 0;
         char rank[24];
         const char *const *sets = st_search_settings(view->search, view->ranked[i].row, &count);
-        snprintf(rank, sizeof rank, "%4zu  ", i + 1);
+        (void)snprintf(rank, sizeof rank, detailed ? "%4zu  " : "plan %zu  ", i + 1);
         if (sets != NULL)
-            say_settings_of(root, rank, sets + apart, count - apart);
+            say_settings_of(view, root, rank, sets + apart, count - apart);
     }
 }
 
 /* --- the second plan ------------------------------------------------------------------------- */
 
-static void say_gap(const st_search_view *view, size_t cell, st_node *root)
+static void add_gap(const st_search_view *view, size_t cell, const char *lead, const char **into)
 {
     char text[ST_QUANTITY_TEXT];
     const st_space *space = view->detail.space;
     double gap = view->ranking[space->cell_count + cell] - view->ranking[cell];
-    st_say(root, "%s %s%s", space->cells[cell], gap < 0 ? "-" : "+",
-           st_type_format(space->types[cell], fabs(gap), ST_STYLE_SCALED, text, sizeof text));
+    st_text_add(view->search->space->arena, into, lead, "%s %s%s", space->cells[cell],
+                gap < 0 ? "-" : "+",
+                st_type_format(space->types[cell], fabs(gap), ST_STYLE_SCALED, text, sizeof text));
 }
 
 /* What the second plan has more of, and less, the largest first. */
 static void say_runner_up(const st_search_view *view, st_node *root)
 {
-    enum { PARTS_NAMED = 5 };
+    enum { PARTS_NAMED = 5, PARTS_IN_BRIEF = 3 };
     bool named[ST_SEARCH_MAX_PARTS] = {false};
+    bool detailed = view->search->request.detailed;
+    const char *text = "";
     if (view->ranked_count < 2)
         return;
     if (view->ranking[view->detail.space->cell_count] == view->ranking[0]) {
-        st_say(root, "\nThe second plan has the same %s\n", view->detail.space->cells[0]);
+        st_say(root, "%sThe second plan has the same %s\n", detailed ? "\n" : "  ",
+               view->detail.space->cells[0]);
         return;
     }
-    st_say(root, "\nThe second plan: ");
-    say_gap(view, 0, root);
-    for (size_t i = 0; i < PARTS_NAMED; i++) {
+    add_gap(view, 0, "", &text);
+    for (size_t i = 0; i < (detailed ? PARTS_NAMED : PARTS_IN_BRIEF); i++) {
         /* The index of the part that differs most and was not named yet; SIZE_MAX: none is left
          * but what is rounding. */
         const st_space *space = view->detail.space;
@@ -752,13 +537,41 @@ static void say_runner_up(const st_search_view *view, st_node *root)
         if (part == SIZE_MAX)
             break;
         named[part - view->part_from] = true;
-        st_say(root, i == 0 ? ", of which " : ", ");
-        say_gap(view, part, root);
+        add_gap(view, part, i == 0 ? ", of which " : ", ", &text);
     }
-    st_say(root, "\n");
+    if (detailed)
+        st_say(root, "\nThe second plan: %s\n", st_or_none(text));
+    else
+        st_search_say(root, "  The second plan:", 19, text, 1);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
+
+/* The most frequent reasons, on a line or two. */
+static void say_rejected(const st_search_view *view, const st_sweep_result *counts, st_node *root)
+{
+    enum { LINES = 2, MOST = 3 };
+    const st_space *space = view->search->space;
+    st_arena *arena = space->arena;
+    const char *text = st_arena_printf(arena, "%" PRIu64, counts->done - counts->kept);
+    uint64_t below = UINT64_MAX;
+    const char *lead = ": ";
+    for (size_t n = 0; n < MOST; n++) {
+        uint64_t most = 0;
+        size_t reason = 0;
+        for (size_t i = 1; i < st_reason_count(space); i++)
+            if (counts->reasons[i] > most && counts->reasons[i] < below) {
+                most = counts->reasons[i];
+                reason = i;
+            }
+        if (most == 0)
+            break;
+        st_text_add(arena, &text, lead, "%" PRIu64 " not: %s", most, st_reason_text(space, reason));
+        lead = "; ";
+        below = most;
+    }
+    st_search_say(root, "rejected", HEAD, st_or_none(text), LINES);
+}
 
 static void put_rejected(const st_search_view *view, st_node *root)
 {
@@ -777,7 +590,9 @@ static void put_rejected(const st_search_view *view, st_node *root)
             st_put_count(row, "plans", counts.reasons[i]);
         }
     }
-    if (counts.done > counts.kept) {
+    if (counts.done > counts.kept && !view->search->request.detailed) {
+        say_rejected(view, &counts, root);
+    } else if (counts.done > counts.kept) {
         st_buffer text = {0};
         st_sweep_write_reasons(space, &counts, &text);
         st_say(root, "\n%.*s", (int)text.length, st_buffer_read(&text));
@@ -791,6 +606,29 @@ static bool is_whole(const st_search_view *view)
     const st_search *search = view->search;
     return search->rows == search->total && !view->result->interrupted &&
            !view->result->guided.used;
+}
+
+/* What the plans are ranked by, and whether all have been looked at. */
+static void say_order(const st_search_view *view, st_node *root)
+{
+    const st_search *search = view->search;
+    const st_confirmation *done = &view->confirmation;
+    st_arena *arena = search->space->arena;
+    const char *text = st_arena_printf(arena, "%s", search->goal);
+    if (done->ranks)
+        st_text_add(arena, &text, " ", "by replay of %" PRIu64 " plan%s", done->replayed,
+                    done->replayed == 1 ? "" : "s");
+    if (is_whole(view) && search->limited)
+        st_text_add(arena, &text, ", ", "all %" PRIu64 " plans of the limited space", search->rows);
+    else
+        st_text_add(arena, &text, ", ", "%s",
+                    search->rows < search->total ? "a sample"
+                                                 : st_method_name(search->request.guide.method));
+    if (done->open > 0)
+        st_text_add(arena, &text, "; ",
+                    "%" PRIu64 " plans without a replay may be faster: --confirm %zu", done->open,
+                    2 * search->request.confirm);
+    st_search_say(root, search->sign < 0 ? "maximise" : "minimise", HEAD, st_or_none(text), 0);
 }
 
 static void say_head(const st_search_view *view, st_node *root)
@@ -835,14 +673,13 @@ static void say_head(const st_search_view *view, st_node *root)
     if (result->interrupted)
         st_say(root, "; interrupted, %" PRIu64 " not considered",
                search->rows - result->found.done);
-    st_say(root, "\nerror     %s",
-           view->bands != NULL ? "differs between plans, see the column: median / 9 of 10"
-                               : st_or_none(st_error_band_text(&view->band, search->space->arena)));
-    st_say(root, "\n%s  %s, ", search->sign < 0 ? "maximise" : "minimise", search->goal);
-    if (is_whole(view) && search->limited)
-        st_say(root, "all %" PRIu64 " plans of the limited space\n", search->rows);
-    else
-        st_say(root, "%s\n", sampled ? "a sample" : st_method_name(search->request.guide.method));
+    st_say(root, "\n");
+    st_search_say(root, "error", HEAD,
+                  view->bands != NULL
+                      ? "differs between plans, see the column: median / 9 of 10"
+                      : st_or_none(st_error_band_text(&view->band, search->space->arena)),
+                  0);
+    say_order(view, root);
 }
 
 static void put_head(const st_search_view *view, st_node *root)
@@ -862,6 +699,9 @@ static void put_head(const st_search_view *view, st_node *root)
     st_put_count(root, "plans", result->found.done);
     st_put_count(root, "kept", result->found.kept);
     st_put_count(root, "merged", view->merged);
+    st_put_text(root, "by", view->confirmation.ranks ? "replay" : "closed form");
+    st_put_count(root, "replayed", view->confirmation.replayed);
+    st_put_count(root, "without_replay", view->confirmation.open);
     st_error_band_put(view->bands != NULL ? NULL : &view->band, root);
     st_put_number(root, "tie", search->request.merges ? search->request.tie_frac : 0);
     st_node *units = st_put_map(root, "units");
@@ -897,6 +737,10 @@ void st_search_put(const st_search_view *view, st_result *result)
                      : space->cells[i];
             st_result_csv_column(result, ranking->cell_fields[i], st_or_none(name));
         }
+        if (view->replays[0].tried) {
+            st_result_csv_column(result, "replay_s", "replay [s]");
+            st_result_csv_column(result, "differs_by", "differs_by");
+        }
         say_ranking(root, ranking, list);
         say_runner_up(view, root);
         say_settings(view, root);
@@ -928,7 +772,7 @@ void st_search_put(const st_search_view *view, st_result *result)
                 fill_found(rows, 0, node);
                 st_put_bool(node, "fits", !view->too_large);
                 say_found(node, rows, node, (cell_span){0, view->part_from}, false, true);
-                say_settings_of(node, "", sets, count);
+                say_settings_of(view, node, "", sets, count);
             }
         }
         st_put_text(node, "lacks", view->miss);

@@ -684,8 +684,11 @@ double st_search_gap(const st_search *search, const st_search_result *result)
 size_t st_search_ranked(const st_search *search)
 {
     enum { MORE = 400 };
-    size_t top = search->request.top;
-    return search->request.merges ? 2 * top + MORE : top;
+    const st_search_request *request = &search->request;
+    size_t least = request->top > request->confirm ? request->top : request->confirm;
+    if (request->merges)
+        return 2 * least + MORE;
+    return request->confirm > 0 ? least + ST_CONFIRM_MOST : least;
 }
 
 uint64_t st_search_pick(const st_search *search, uint64_t row)

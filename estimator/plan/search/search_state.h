@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "estimate/error_band.h"
+#include "search/confirm.h"
 #include "search/guided.h"
 #include "search/plans.h"
 #include "search/processes.h"
@@ -24,7 +25,8 @@ enum {
     ST_SEARCH_MAX_TOP = 1000,
     ST_SEARCH_MAX_PARTS = 64,
     ST_SEARCH_MAX_GROUPS = 16,
-    ST_SEARCH_MAX_ZIPPED = 1000
+    ST_SEARCH_MAX_ZIPPED = 1000,
+    ST_SEARCH_COLUMNS = 100 /* of the text of a report */
 };
 
 typedef struct st_search_request {
@@ -46,7 +48,9 @@ typedef struct st_search_request {
     size_t also_count;
     size_t top;
     bool all;        /* plans that exceed a limit, such as the memory of a GPU, are ranked, too */
+    bool detailed;   /* the report shows all of what it has, else about a screen */
     bool merges;     /* of plans that tie, one is listed */
+    size_t confirm;  /* plans to be replayed at least; 0: they are ranked in closed form */
     double tie_frac; /* by which share of a value two plans that tie differ at most */
     int threads;
     st_guide guide;
@@ -179,6 +183,9 @@ typedef struct st_search_view {
     size_t own_parts;      /* of the goal */
     const char *whole;     /* what the others make up; NULL: there are none */
     const double *ranking; /* values of the detail's cells */
+    const st_found *plans; /* all whose values these are, the best first, before ties are merged */
+    const st_replayed *replays; /* of these, then of those that are shown */
+    st_confirmation confirmation;
     const st_found *ranked; /* the plans that are shown */
     size_t ranked_count;
     const uint64_t *equals;     /* per such plan: how many others tie with it */
@@ -197,6 +204,17 @@ typedef struct st_search_view {
 st_status st_search_view_make(const st_paths *paths, const st_search *search,
                               const st_search_result *result, st_search_view *view,
                               st_errors *errors) ST_NODISCARD;
+/* confirm.c: replays the best of the view's plans and puts them into their order. */
+st_status st_search_confirm(const st_paths *paths, st_search_view *view,
+                            st_errors *errors) ST_NODISCARD;
+/* Replays the plans that are shown, where they are not yet, and says how they differ. */
+st_status st_search_explain_replays(const st_paths *paths, st_search_view *view,
+                                    st_errors *errors) ST_NODISCARD;
+/* The term by which closed form and replay of a plan differ most; ST_TERMS: they agree. */
+st_term st_replayed_differs_by(const st_replayed *one);
+/* Whether two plans of the ranking tie but for their replays; notes by which keys they differ. */
+bool st_search_are_tied(const st_search_view *view, size_t one, size_t other,
+                        bool differs[ST_PARAMS]);
 /* A found plan as a job file of its own; `rank` counts from 1. Only where there are so many. */
 st_status st_search_write_plan(const st_paths *paths, const st_search_view *view, size_t rank,
                                st_buffer *file, st_errors *errors) ST_NODISCARD;
@@ -205,6 +223,10 @@ st_status st_search_svg(const st_paths *paths, const st_search_view *view, st_bu
                         st_errors *errors) ST_NODISCARD;
 /* Text, JSON and CSV are rendered from it. */
 void st_search_put(const st_search_view *view, st_result *result);
+/* A key of plans as the heading of a column: a short name in a brief report. */
+const char *st_search_heading(const st_search *search, const char *key);
+/* A label in its width and a text in lines, cut behind so many; 0: not. */
+void st_search_say(st_node *root, const char *label, size_t width, const char *text, size_t lines);
 
 /*
  * search_map.c: the best plan for every two values of two keys, of all plans of a search. A key
