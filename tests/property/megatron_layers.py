@@ -329,6 +329,19 @@ def time_of_experts(r):
     return max(a[6] / a[7], a[9] / a[10])
 
 
+def adapters_of(r, kind):
+    """Hu et al. sec. 4.2, at all matrices: from their inputs down to the rank and up to their outputs."""
+    x = r.x
+    mixer = (2 * x.h + qkv_width(r) + x.a * r.dv if has_attention(kind) else 2 * x.h + r.delta_in + r.dv_all
+             if is_delta(kind) else 2 * x.h + r.mamba_in + r.inner if kind == A_MAMBA else 0)
+    inner = r.f if has_mlp(kind) else x.fs if is_routed(kind) else 0
+    widths = [mixer, 2 * x.h + (r.up + 1) * inner if inner > 0 else 0]
+    thin = [Linear(r.n, width / x.t, x.lora_rank, False) for width in widths if width > 0]
+    if is_routed(kind):
+        thin.append(Linear(r.copies, 2 * r.hl + (r.up + 1) * r.fe / etp_of(x), x.lora_rank, False))
+    return thin
+
+
 def list_ffn(r, kind, one):
     """Tokens of the router lie split; those of the shared experts do not."""
     x = r.x
@@ -420,8 +433,7 @@ def time_layer(r, kind, one):
     if is_routed(kind):
         one.products += one.routed + time_of(r, one.router)
         one.accumulated += x.E / x.ep * (r.up + 1) * r.hl * r.fe / etp_of(x)
-    thin = Linear(r.n, 2 * x.h, x.lora_rank, False)
-    one.adapters = 4 * time_of(r, thin) + 4 * r.w * r.n * x.h / r.slow if adapts else 0
+    one.adapters = sum(time_of(r, thin) for thin in adapters_of(r, kind)) if adapts else 0
     one.passed = bytes_passed(r, kind) / r.slow
     one.casts = bytes_cast(r, kind) / r.slow
     casts_back = bytes_cast_back(r, kind) / r.slow

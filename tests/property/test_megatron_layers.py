@@ -328,7 +328,7 @@ def expect_states(b, r, name, layers):
     experts = b.of("L_expert_stage", name) * b.found("P_experts")
     states = ((copies + state_bytes(r, stored, shards, ranks)) * blocks + state_bytes(r, r.w, shards, ranks) * ends
               + (copies + state_bytes(r, stored, expert_ranks * shards / ranks, expert_ranks)) * experts)
-    b.expect_of("M_state", name, states + sum(layers[:KINDS_OF_LAYERS]) * b.found("m_adapters"))
+    b.expect_of("M_state", name, states + b.of("m_adapters", name))
 
 
 def gradients_of(r, kind):

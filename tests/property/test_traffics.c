@@ -299,10 +299,14 @@ static double token_bytes(const plan *x, const st_estimate *e, int stage)
     return bytes;
 }
 
-/* How many of so many places hold one of a token's experts, drawn evenly and apart. */
+/* How many of so many places hold one of a token's 8 experts, which differ; top_k may be a mean. */
 static double places_hit(double places, double top_k)
 {
-    return places * (1 - pow(1 - 1 / places, top_k));
+    double left = 8 - 8 / places; /* experts elsewhere */
+    double none = left + 1 > top_k
+                      ? tgamma(left + 1) / tgamma(left - top_k + 1) * tgamma(9 - top_k) / tgamma(9)
+                      : 0;
+    return places * (1 - none);
 }
 
 /* Copies of a token there, and as many back. */

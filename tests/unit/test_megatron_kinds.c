@@ -534,16 +534,56 @@ TEST_OF(adapters_leave_weights_alone, fixture *own, set_up, tear_down)
     st_estimate lora =
         estimate_with(own, "llama3-8b", "batch.sequence=2304 train.task=lora train.lora_rank=24");
     double n = 2304;
-    expect(&lora, "t_adapters[dense]", 4 * product(n, 24, 2 * 4096) + 4 * 2 * n * 4096 / bw_memory);
+    expect(&lora, "t_adapters[dense]", product(n, 24, 18432) + product(n, 24, 51200));
+    expect(&lora, "trained", 32 * 24 * (18432 + 51200) / cell(&full, "parameters"));
+    expect(&lora, "t_logits", 2 * cell(&full, "t_logits") / 3);
     expect(&lora, "t_accumulate[dense]", 0);
     expect(&lora, "t_wgrad[dense]", 0);
     expect(&lora, "t_backward[dense]",
            cell(&full, "t_gemm[dense]") + cell(&full, "core_backward[dense]") +
                2 * (cell(&full, "t_elementwise[dense]") + cell(&lora, "t_adapters[dense]")));
-    expect(&lora, "T_optimizer", 0.01 * cell(&full, "T_optimizer"));
+    expect(&lora, "T_optimizer", cell(&lora, "trained") * cell(&full, "T_optimizer"));
     expect(&lora, "flop_token",
            cell(&full, "flop_token") - 2 * (cell(&full, "W_visited") + 128256 * 4096.0));
-    expect(&lora, "g_trained", 0.04);
+    expect(&lora, "flop_model",
+           cell(&full, "flop_model") - 2304 * cell(&lora, "tokens_per_s") *
+                                           cell(&lora, "step_time") / 2304 *
+                                           (2 * (cell(&full, "W_visited") + 128256 * 4096.0) -
+                                            6 * cell(&lora, "parameters_trained")));
+}
+
+/* 64 ranks: gradients of adapters alone travel, 2 x 63/64 of 4 bytes; frozen weights if sharded. */
+TEST_OF(adapters_alone_are_reduced, fixture *own, set_up, tear_down)
+{
+    static const char plan[] = "parallel.dp=64 cluster.nodes=8 cluster.nic_bandwidth=371~GB/s "
+                               "batch.global=64 train.task=lora train.lora_rank=";
+    static const struct {
+        const char *words;
+        double adapted; /* inputs and outputs of a layer's matrices, of 4 rows of Llama 3 8B */
+        double zero;
+    } cases[] = {{"8 parallel.zero=0", 69632, 0},
+                 {"256 parallel.zero=1", 69632, 1},
+                 {"17 parallel.zero=3", 69632, 3},
+                 {"17 parallel.zero=0 train.lora_fc1=false train.lora_fc2=false", 18432, 0},
+                 {"17 parallel.zero=2 train.lora_qkv=false train.lora_projection=false", 51200, 2},
+                 {"0 parallel.zero=0 train.lora_fc1=false train.lora_qkv=false", 26624, 0}};
+    static const double ranks[] = {8, 256, 17, 17, 17, 32};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate e = estimate_with(own, "llama3-8b",
+                                      st_arena_printf(own->arena, "%s%s", plan, cases[i].words));
+        double adapters = 32 * ranks[i] * cases[i].adapted;
+        double bytes =
+            cases[i].zero >= 1 ? (4 * cell(&e, "n_reduce") + 2 * cell(&e, "n_gather")) : 2 * 4;
+        double frozen = cases[i].zero >= 3 ? 2 * cell(&e, "n_gather") * cell(&e, "P_stage") : 0;
+        expect(&e, "parameters_trained", adapters);
+        expect(&e, "dp_sent", (bytes * adapters + frozen) * 63 / 64);
+        expect(&e, "V_reduced", 4 * adapters);
+        expect(&e, "P_updated", adapters / (cases[i].zero >= 1 ? 64 : 1));
+        expect(&e, "m_adapters[first]",
+               adapters *
+                   ((cases[i].zero >= 3 ? 2.0 / 64 : 2) + (cases[i].zero >= 2 ? 4.0 / 64 : 4) +
+                    (cases[i].zero >= 1 ? 12.0 / 64 : 12)));
+    }
 }
 
 TEST_OF(packed_samples_see_themselves, fixture *own, set_up, tear_down)

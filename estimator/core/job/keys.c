@@ -325,7 +325,11 @@ static const st_key keys[] = {
 
     CHOICE("train.task", "pretraining sft lora", "pretraining",
            "pre-training, fine-tuning of all weights, or of adapters on frozen weights"),
-    COUNT("train.lora_rank", OR_NONE, "0", "rank of the adapters"),
+    COUNT("train.lora_rank", OR_NONE, "0", "rank of the adapters; 0: 32"),
+    FLAG("train.lora_qkv", "true", "adapters at the projections into attention, delta nets, Mamba"),
+    FLAG("train.lora_projection", "true", "adapters at the projections back from them"),
+    FLAG("train.lora_fc1", "true", "adapters at the matrices into MLPs and experts"),
+    FLAG("train.lora_fc2", "true", "adapters at the matrices back from them"),
     COUNT("train.sample", OR_NONE, "0",
           "mean tokens of a sample; several are packed into a sequence without attention between "
           "them; 0: a sequence is one sample"),
