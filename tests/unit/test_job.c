@@ -5,6 +5,8 @@
  */
 #include "load_support.h"
 
+#include "../support/text_cases.h"
+
 #include "job/job_loader.h"
 
 TEST_OF(a_job_is_read_with_all_its_files, fixture *own, set_up, tear_down)
@@ -251,59 +253,15 @@ TEST_OF(assignments_replace_sections_first, fixture *own, set_up, tear_down)
     assert_string_equal(st_job_section_name(job, "cluster.gpu"), "new");
 }
 
-TEST_WITH(faulty_assignments_are_wrong_use, set_up, tear_down)
+TEST_OF(assignments_are_text_without_control_characters, fixture *own, set_up, tear_down)
 {
-    static const char *const cases[][2] = {
-        {"parallel.tp=3.5",
-         "--set parallel.tp=3.5: error: wrong value for parallel.tp: found '3.5', expected a whole "
-         "number from 1 to 1000000\n"},
-        {"parallel.tp=", "--set parallel.tp=: error: parallel.tp has no value: expected a whole "
-                         "number from 1 to 1000000\n"},
-        {"parallel.tp= ", "--set parallel.tp= : error: parallel.tp has no value: expected a whole "
-                          "number from 1 to 1000000\n"},
-        {"model=", "--set model=: error: model has no value: expected the name of a file\n"},
-        {"constants.mu=", "--set constants.mu=: error: constants.mu has no value: expected a "
-                          "value\n"},
-        {"parallel.tp", "--set parallel.tp: error: missing '=': expected key=value\n"},
-        {"", "--set : error: missing '=': expected key=value\n"},
-        {"=8", "--set =8: error: missing key before '=': expected key=value\n"},
-        {"paralel.tp=8",
-         "--set paralel.tp=8: error: unknown key 'paralel.tp'; did you mean 'parallel.tp'?\n"},
-        {"tp=8", "--set tp=8: error: unknown key 'tp'; did you mean 'parallel.tp'?\n"},
-        {"parallel=8", "--set parallel=8: error: parallel is a section, not a key: expected one of "
-                       "its keys: parallel.tp, parallel.pp, parallel.dp, parallel.cp, parallel.ep, "
-                       "parallel.expert_tp, parallel.virtual_stages, parallel.schedule, ...\n"},
-        {"constants=a100-vtrian",
-         "--set constants=a100-vtrian: error: cannot find file of constants 'a100-vtrian' on the "
-         "search path; did you mean 'a100-vtrain'?\n"},
-        {"constants.a.b=8",
-         "--set constants.a.b=8: error: invalid constant name 'constants.a.b': expected "
-         "constants.NAME, with a letter or '_' first, then letters, digits and '_'\n"},
-        {"model=missing", "--set model=missing: error: cannot find model 'missing' on the search "
-                          "path; did you mean 'mising'?\n"},
-        {"cluster.gpu.memory=24 GB/s",
-         "--set cluster.gpu.memory=24 GB/s: error: cluster.gpu.memory: unit has the wrong "
-         "dimension: found 24 GB/s (B/s), expected an amount of data such as 2.5 GiB (B)\n"},
-        {"recompute=ful", "--set recompute=ful: error: wrong value for recompute: found 'ful', "
-                          "expected none, selective or full; did you mean 'full'?\n"},
-        {"refine.template=8",
-         "--set refine.template=8: error: unknown key 'refine.template'; did you mean 'refine'?\n"},
-        {"refine.template.=8", "--set refine.template.=8: error: unknown key 'refine.template.'; "
-                               "did you mean 'refine'?\n"},
-        {"refine.template.latency=", "--set refine.template.latency=: error: "
-                                     "refine.template.latency has no value: expected a value\n"},
-        {"t=8", "--set t=8: error: unknown key 't'\n"},
-        {"name=\xff", "--set name=\\xFF: error: invalid or too many characters: expected at most "
-                      "4096 bytes of UTF-8 without control characters\n"},
-        {"name=a\nb", "--set name=a\\n"
-                      "b: error: invalid or too many characters: expected at most 4096 bytes of "
-                      "UTF-8 without control characters\n"},
-    };
-    fixture *own = *state;
-    write_text(own, "configs/models/mising.yaml", "layers: 37\n");
     write_text(own, "job.yaml", "name: sound\n");
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_set_fault(own, cases[i][0], ST_ERR_USAGE, cases[i][1]);
+    assert_set_fault(own, "name=\xff", ST_ERR_USAGE,
+                     "--set name=\\xFF: error: invalid or too many characters: expected at most "
+                     "4096 bytes of UTF-8 without control characters\n");
+    assert_set_fault(own, "name=a\nb", ST_ERR_USAGE,
+                     "--set name=a\\nb: error: invalid or too many characters: expected at most "
+                     "4096 bytes of UTF-8 without control characters\n");
 }
 
 /* Which plugins there are is asked when they are bound. */
@@ -328,31 +286,6 @@ TEST_WITH(options_of_plugins_are_kept_as_they_are, set_up, tear_down)
     assert_string_equal(job->options[1].option.text, "c=d");
 }
 
-TEST_OF(faults_in_a_file_that_an_assignment_names_keep_their_kind, fixture *own, set_up, tear_down)
-{
-    write_text(own, "job.yaml", "name: sound\n");
-    write_text(own, "configs/models/m.yaml", "layers: 3.5\nhiden: 4\n");
-    assert_set_fault(own, "model=m", ST_ERR_VALUE,
-                     "@/configs/models/m.yaml:1:9: error: wrong value for model.layers: found "
-                     "'3.5', expected a whole number from 1 to 1000000\n"
-                     "@/configs/models/m.yaml:2:1: error: unknown key 'hiden' in model; did you "
-                     "mean 'hidden'?\n");
-}
-
-TEST_OF(all_assignments_are_reported_beside_the_faults_of_the_job, fixture *own, set_up, tear_down)
-{
-    static const char *const sets[] = {"paralel.tp=8", "parallel.pp=x", "parallel.dp=2"};
-    write_text(own, "job.yaml", "batch: {micro: -3}\n");
-    assert_int_equal(refused_with(own, sets, 3), ST_ERR_USAGE);
-    assert_string_equal(
-        said(own), "--set paralel.tp=8: error: unknown key 'paralel.tp'; did you mean "
-                   "'parallel.tp'?\n"
-                   "@/job.yaml:1:16: error: wrong value for batch.micro: found '-3', expected a "
-                   "whole number from 1 to 1000000000\n"
-                   "--set parallel.pp=x: error: wrong value for parallel.pp: found 'x', expected a "
-                   "whole number from 1 to 1000000\n");
-}
-
 TEST_OF(long_assignments_are_refused_briefly, fixture *own, set_up, tear_down)
 {
     char *set = st_arena_alloc(own->arena, 60001, 1);
@@ -367,86 +300,42 @@ TEST_OF(long_assignments_are_refused_briefly, fixture *own, set_up, tear_down)
 
 /* ---- errors of files ---- */
 
-TEST_OF(unknown_keys_get_the_nearest_one, fixture *own, set_up, tear_down)
+static const char *answer(void *context, const char *name, char *given)
 {
-    assert_faults(own,
-                  "modle: m\n"
-                  "model: {hiden: 3, vocabulary: 7}\n"
-                  "batch: {vocabulary: 7, layers: {value: 2}}\n"
-                  "parallel.tp: 8\n"
-                  "base: x\n"
-                  "zzzzzzzz: 1\n",
-                  ST_ERR_NAME,
-                  "@/job.yaml:1:1: error: unknown key 'modle' in a job; did you mean 'model'?\n"
-                  "@/job.yaml:2:9: error: unknown key 'hiden' in model; did you mean 'hidden'?\n"
-                  "@/job.yaml:3:9: error: unknown key 'vocabulary' in batch; 'vocabulary' belongs "
-                  "under model\n"
-                  "@/job.yaml:3:24: error: unknown key 'layers' in batch; 'layers' belongs under "
-                  "model or recomputed\n"
-                  "@/job.yaml:4:1: error: unknown key 'parallel.tp' in a job; write parallel: {tp: "
-                  "...}\n"
-                  "@/job.yaml:5:1: error: unknown key 'base' in a job\n"
-                  "@/job.yaml:6:1: error: unknown key 'zzzzzzzz' in a job\n");
+    enum { MOST_SETS = 8 };
+    const char *sets[MOST_SETS];
+    size_t count = 0;
+    void *state = NULL;
+    (void)name;
+    assert_int_equal(set_up(&state), 0); /* a folder of its own */
+    fixture *own = state;
+    for (char *set = strstr(given, "\n%set "), *end; set != NULL; set = end) {
+        assert_true(count < MOST_SETS);
+        *set = '\0';
+        sets[count++] = set + strlen("\n%set ");
+        end = strstr(set + 1, "\n%set ");
+        if (end == NULL)
+            *strrchr(set + 1, '\n') = '\0';
+    }
+    for (char *file = given + 1, *next; file != NULL; file = next) {
+        char *text = strchr(file, '\n');
+        *text++ = '\0';
+        next = strstr(text, "\n@");
+        size_t length = next != NULL ? (size_t)(next + 1 - text) : strlen(text);
+        write_bytes(own, file, text, length);
+        next = next != NULL ? next + 2 : NULL;
+    }
+    st_status status = refused_with(own, sets, count);
+    const char *found = st_arena_printf(context, "=> %s\n%s", st_status_text(status), said(own));
+    assert_int_equal(tear_down(&state), 0);
+    return found;
 }
 
-TEST_OF(values_of_the_wrong_kind_are_all_reported, fixture *own, set_up, tear_down)
+TEST(faults_are_those_of_the_cases)
 {
-    assert_faults(
-        own,
-        "parallel: 8\n"
-        "model: [m]\n"
-        "cluster:\n"
-        "batch: {global: [3], micro: , sequence: ~, doc: [1]}\n"
-        "recompute: {value: full, sauce: x}\n"
-        "sheet: {source: x}\n"
-        "name: \"\"\n"
-        "constants: {mu: {value: [1]}, 2x: 3, nu: {value: 1, assumption: yes}}\n"
-        "source: {a: b}\n",
-        ST_ERR_VALUE,
-        "@/job.yaml:9:9: error: wrong value for source: found a map, expected a text\n"
-        "@/job.yaml:1:11: error: wrong value for parallel: found '8', expected a map, with keys "
-        "such as tp, pp, dp, cp, ep, expert_tp, virtual_stages, schedule, ...\n"
-        "@/job.yaml:2:8: error: wrong value for model: found a list, expected a map or the name of "
-        "a file, with keys such as name, layers, hidden, heads, kv_heads, head_dim, ffn, gated, "
-        "...\n"
-        "@/job.yaml:3:9: error: cluster has no value: expected a map or the name of a file, with "
-        "keys such as name, nodes, gpus_per_node, gpu_utilization, nic_bandwidth, "
-        "gpus_used_per_node, price, pue, ...\n"
-        "@/job.yaml:4:17: error: wrong value for batch.global: found a list, expected a whole "
-        "number from 1 to 1000000000\n"
-        "@/job.yaml:4:29: error: batch.micro has no value: expected a whole number from 1 to "
-        "1000000000\n"
-        "@/job.yaml:4:41: error: batch.sequence has no value: expected a whole number from 1 to "
-        "1000000000\n"
-        "@/job.yaml:4:49: error: wrong value for batch.doc: found a list, expected a text\n"
-        "@/job.yaml:5:26: error: unknown key 'sauce' in recompute: expected value, source or "
-        "assumption; did you mean 'source'?\n"
-        "@/job.yaml:6:8: error: sheet has no 'value': expected text on one line\n"
-        "@/job.yaml:7:7: error: name has no value: expected text on one line\n"
-        "@/job.yaml:8:25: error: wrong value for constants.mu: found a list, expected a number, "
-        "with a unit where the sheet's input has one\n"
-        "@/job.yaml:8:31: error: invalid constant name: found '2x', expected a letter or '_', then "
-        "letters, digits and '_', at most 64\n"
-        "@/job.yaml:8:65: error: wrong value for assumption of constants.nu: found 'yes', expected "
-        "true or false; did you mean 'true'?\n");
-}
-
-TEST_OF(faults_of_all_files_come_at_once, fixture *own, set_up, tear_down)
-{
-    write_text(own, "configs/models/m.yaml", "layers: 3.5\n");
-    write_text(own, "configs/clusters/c.yaml", "nodes: -3\ngpu: g\n");
-    write_text(own, "configs/gpus/g.yaml", "memory: 24\nmemori: 3 GiB\n");
-    assert_faults(own, "model: m\ncluster: c\nparallel: {tp: x}\n", ST_ERR_VALUE,
-                  "@/configs/models/m.yaml:1:9: error: wrong value for model.layers: found '3.5', "
-                  "expected a whole number from 1 to 1000000\n"
-                  "@/configs/clusters/c.yaml:1:8: error: wrong value for cluster.nodes: found "
-                  "'-3', expected a whole number from 1 to 1000000000\n"
-                  "@/configs/gpus/g.yaml:1:9: error: cluster.gpu.memory: unit is missing: found "
-                  "'24', expected a number with a unit, e.g. 2.5 GiB\n"
-                  "@/configs/gpus/g.yaml:2:1: error: unknown key 'memori' in cluster.gpu; did you "
-                  "mean 'memory'?\n"
-                  "@/job.yaml:3:16: error: wrong value for parallel.tp: found 'x', expected a "
-                  "whole number from 1 to 1000000\n");
+    st_arena *arena = st_arena_create();
+    run_text_cases("tests/unit/cases/job.txt", answer, arena, arena);
+    st_arena_destroy(arena);
 }
 
 TEST_OF(files_that_are_no_jobs_are_refused, fixture *own, set_up, tear_down)
@@ -529,21 +418,6 @@ TEST_OF(a_thousand_faults_are_counted, fixture *own, set_up, tear_down)
 
 /* ---- files that name files ---- */
 
-TEST_OF(circles_of_bases_are_shown, fixture *own, set_up, tear_down)
-{
-    write_text(own, "configs/models/a.yaml", "base: b\nlayers: 3\n");
-    write_text(own, "configs/models/b.yaml", "base: c\n");
-    write_text(own, "configs/models/c.yaml", "heads: 4\nbase: b\n");
-    assert_faults(
-        own, "model: a\n", ST_ERR_CYCLE,
-        "@/configs/models/c.yaml:2:7: error: circular dependency of files: @/configs/models/b.yaml "
-        "-> @/configs/models/c.yaml -> @/configs/models/b.yaml\n");
-    write_text(own, "configs/models/own.yaml", "base: own\n");
-    assert_faults(own, "model: {base: own}\n", ST_ERR_CYCLE,
-                  "@/configs/models/own.yaml:1:7: error: circular dependency of files: "
-                  "@/configs/models/own.yaml -> @/configs/models/own.yaml\n");
-}
-
 TEST_OF(bases_end_after_eight, fixture *own, set_up, tear_down)
 {
     write_text(own, "configs/models/m0.yaml", "layers: 37\n");
@@ -571,28 +445,6 @@ TEST_OF(a_job_is_of_few_files, fixture *own, set_up, tear_down)
     write_text(own, "job.yaml", "cluster: c8\n");
     assert_int_equal(refused_with(own, NULL, 0), ST_ERR_LIMIT);
     assert_non_null(strstr(said(own), "error: the job consists of more than 32 files"));
-}
-
-TEST_OF(faults_of_named_files_stand_where_they_are_named, fixture *own, set_up, tear_down)
-{
-    write_text(own, "configs/models/list.yaml", "- 3\n");
-    write_text(own, "configs/clusters/c.yaml", "gpu: ./gone.yaml\n");
-    write_text(own, "configs/gpus/near.yaml", "memory: 3 GiB\n");
-    assert_faults(own, "model: list\ncluster: {base: c, nodes: 3}\n", ST_ERR_VALUE,
-                  "@/configs/models/list.yaml:1:1: error: wrong value for model: found a list, "
-                  "expected a map with keys such as name, layers, hidden, heads, kv_heads, "
-                  "head_dim, ffn, gated, ...\n"
-                  "@/configs/clusters/c.yaml:1:6: error: the GPU file "
-                  "'@/configs/clusters/gone.yaml' does not exist\n");
-    assert_faults(own, "model: {base: [x]}\ncluster: {base: , gpu: naer}\n", ST_ERR_VALUE,
-                  "@/job.yaml:1:15: error: wrong value for model.base: found a list, expected the "
-                  "name of a file\n"
-                  "@/job.yaml:2:17: error: cluster.base has no value: expected the name of a file\n"
-                  "@/job.yaml:2:24: error: cannot find GPU 'naer' on the search path; did you mean "
-                  "'near'?\n");
-    assert_faults(own, "model: /dev/zero\n", ST_ERR_IO,
-                  "@/job.yaml:1:8: error: cannot read '/dev/zero': found a device or pipe, "
-                  "expected a YAML file\n");
 }
 
 TEST_OF(loading_works_without_a_list_of_errors, fixture *own, set_up, tear_down)
