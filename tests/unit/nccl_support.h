@@ -53,16 +53,6 @@ static void end(table_case *with)
     free(with);
 }
 
-static void expect_refused(const char *text, st_nccl_request request, const char *words)
-{
-    table_case *with = read_as("some.log", text, request);
-    const char *all = said(with->errors);
-    if (with->status == ST_OK || strstr(all, words) == NULL)
-        fail_msg("status %d, expected '%s':\n%s", with->status, words, all);
-    assert_null(with->tables);
-    end(with);
-}
-
 static void expect_row(const st_nccl_row *row, double size, double out_us, double in_us)
 {
     assert_same_double(row->size_bytes, size);

@@ -2,6 +2,16 @@
 /* Measured collectives as others than nccl-tests print them, and the two halves of a run. */
 #include "nccl_support.h"
 
+static void expect_refused(const char *text, st_nccl_request request, const char *words)
+{
+    table_case *with = read_as("some.log", text, request);
+    const char *all = said(with->errors);
+    if (with->status == ST_OK || strstr(all, words) == NULL)
+        fail_msg("status %d, expected '%s':\n%s", with->status, words, all);
+    assert_null(with->tables);
+    end(with);
+}
+
 /* ---- tables of other programs ---- */
 
 static const st_nccl_request eight = {
