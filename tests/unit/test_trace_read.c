@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading traces: every generation of the format, and every way in which a file can be wrong. */
 #include "trace_support.h"
+#include "../support/text_cases.h"
 #include "trace/same_job.h"
 #include "trace/trace.h"
 
@@ -115,43 +116,22 @@ static void check_refused(const char *text, const char *message, st_errors *erro
         fail_msg("'%s' says '%s', not '%s'", text, heard, message);
 }
 
-TEST_WITH(test_not_json, make_errors, drop_errors)
+static const char *answer(void *context, const char *section, char *given, size_t length)
 {
-    check_refused("", "the file is empty", *state);
-    check_refused(" \n", "the file ends before the first event", *state);
-    check_refused("nonsense", "t.json:1:1: error: this is not JSON: found 'n', expected '{'",
-                  *state);
-    check_refused("{\"traceEvents\":[]} x", "found 'x', expected the end of the file", *state);
-    check_refused("{\"traceEvents\":[],}", "what the comma before it announces", *state);
-    check_refused("{\"traceEvents\":[]", "the file ends before the first event", *state);
-    check_refused("{\"a\":NaN,\"traceEvents\":[]}", "found 'N', expected a value", *state);
-    check_refused("{\"a\":01}", "found '0', expected a number", *state);
-    check_refused("{\"a\":1.}", "expected a number", *state);
-    check_refused("{\"a\":\"x\ny\"}", "a control character in a string", *state);
-    check_refused("{\"a\":\"\\x\"}", "an escape that JSON has", *state);
-    check_refused("{\"a\":\"\\u12g4\"}", "four hexadecimal digits", *state);
-    check_refused("{\"a\" 1}", "expected ':'", *state);
-    check_refused("{\"a\":1 2}", "expected ',' or '}'", *state);
-    check_refused("{\"a\":[1 2]}", "expected ',' or ']'", *state);
-    check_refused("{a:1}", "expected a string", *state);
-    check_refused("{\"a\":\"\x01\"}", "a control character", *state);
-    check_refused("\xEF\xBB\xBF{}", "found byte 0xEF", *state);
+    st_errors *errors = st_errors_create();
+    (void)section;
+    (void)length;
+    assert_null(trace_of(given, false, errors));
+    const char *text = said(errors);
+    st_errors_destroy(errors);
+    return st_arena_copy(context, text, strlen(text));
 }
 
-TEST_WITH(test_not_a_trace, make_errors, drop_errors)
+TEST(test_refusals)
 {
-    check_refused("{}", "no events: the file has no list 'traceEvents'", *state);
-    check_refused("{\"schema\":\"1.0.1\",\"nodes\":[]}", "an execution trace of PyTorch", *state);
-    check_refused("{\"traceEvents\":[],\"traceEvents\":[]}", "'traceEvents' is given twice",
-                  *state);
-    check_refused("{\"traceEvents\":{}}", "expected '['", *state);
-    check_refused("[1]", "expected '{'", *state);
-    check_refused(with_event("\"ts\":\"now\""), "invalid time", *state);
-    check_refused(with_event("\"ts\":1e40"), "a time is too large", *state);
-    check_refused(with_event("\"dur\":1e40"), "a duration is too large", *state);
-    check_refused(with_event("\"dur\":1152921504606847"), "a duration is too large", *state);
-    check_refused("{\"baseTimeNanoseconds\":2305843009213693952,\"traceEvents\":[]}",
-                  "'baseTimeNanoseconds' is too large", *state);
+    st_arena *arena = st_arena_create();
+    run_text_rows("tests/unit/cases/trace_read.txt", answer, arena, arena);
+    st_arena_destroy(arena);
 }
 
 TEST(test_classes)
@@ -214,14 +194,6 @@ TEST_WITH(test_periods, make_errors, drop_errors)
     st_trace_destroy(trace);
 }
 
-TEST_WITH(test_span, make_errors, drop_errors)
-{
-    check_refused("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":-5,\"dur\":1},"
-                  "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":576460752303424,"
-                  "\"dur\":1}]",
-                  "t.json: error: the events are more than 18 years apart", *state);
-}
-
 TEST_WITH(test_depth, make_errors, drop_errors)
 {
     char text[256];
@@ -251,16 +223,6 @@ TEST_WITH(test_spelling, make_errors, drop_errors)
     assert_int_equal(trace->events[0].correlation, 31);
     assert_int_equal(trace->tracks[trace->events[0].track].number, 7);
     st_trace_destroy(trace);
-    check_refused(with_event("\"ts\":\"soon\""),
-                  "t.json:1:38: error: invalid time: expected microseconds", *state);
-    check_refused(with_event("\"ts\":\"\""), "invalid time", *state);
-    check_refused(with_event("\"dur\":\"2.\""), "invalid time", *state);
-    check_refused("{\"traceEvents\":[[3]]}",
-                  "t.json:1:17: error: a value of the wrong kind: found '[', expected '{'", *state);
-    check_refused("{\"traceEvents\":null}", "a value of the wrong kind: found 'n', expected '['",
-                  *state);
-    check_refused("nul", "t.json:1:1: error: this is not JSON: found 'n'", *state);
-    check_refused("{3:4}", "t.json:1:2: error: this is not JSON: found '3'", *state);
 }
 
 /* Nothing is made up for an event without name, time or duration. */
@@ -295,26 +257,6 @@ TEST_WITH(test_incomplete, make_errors, drop_errors)
 /* Who and when the file says it is: nothing that cannot be read is taken as not given. */
 TEST_WITH(test_identity, make_errors, drop_errors)
 {
-    static const struct {
-        const char *text;
-        const char *message;
-    } cases[] = {
-        {"{\"baseTimeNanoseconds\":1.5,\"traceEvents\":[]}",
-         "'baseTimeNanoseconds' is not a valid whole number"},
-        {"{\"baseTimeNanoseconds\":99999999999999999999,\"traceEvents\":[]}",
-         "'baseTimeNanoseconds' is not a valid whole number"},
-        {"{\"baseTimeNanoseconds\":-2385,\"traceEvents\":[]}", "'baseTimeNanoseconds' is negative"},
-        {"{\"distributedInfo\":{\"rank\":\"two\"},\"traceEvents\":[]}",
-         "t.json:1:33: error: 'rank' is not a valid whole number"},
-        {"{\"distributedInfo\":{\"rank\":0.5},\"traceEvents\":[]}",
-         "'rank' is not a valid whole number"},
-        {"{\"distributedInfo\":{\"rank\":-7,\"world_size\":3},\"traceEvents\":[]}",
-         "rank -7 of a job of 3 ranks"},
-        {"{\"distributedInfo\":{\"rank\":0,\"world_size\":0},\"traceEvents\":[]}",
-         "rank 0 of a job of 0 ranks"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_refused(cases[i].text, cases[i].message, *state);
     st_trace *trace = trace_of("{\"distributedInfo\":{\"rank\":-1,\"world_size\":-1},"
                                "\"baseTimeNanoseconds\":\"2385\",\"traceEvents\":[]}",
                                false, *state);
