@@ -34,7 +34,8 @@ static const char shelf[] =
     "      of: most\n"
     "      limit: room\n"
     "      member: where\n"
-    "      parts: {books: books_of, dust: dust}\n";
+    "      parts: {books: books_of, dust: dust}\n"
+    "    - {bar: Nothing, of: none, parts: {nothing: none}}\n";
 
 static const char *picture_of(fixture *own, const char *set)
 {
@@ -122,6 +123,13 @@ TEST_WITH(parts_up_to_a_limit_are_stacked, set_up, tear_down)
     text = picture_of(*state, "cluster.gpu.memory=15GiB");
     assert_contains(text, "width=\"46\" height=\"18\" fill=\"#d55e00\"");
     assert_contains(text, "<path d=\"M690 244L690 302\" class=\"ink\"/>");
+}
+
+TEST_OF(bars_of_nothing_are_not_drawn, fixture *own, set_up, tear_down)
+{
+    const char *text = picture_of(own, NULL);
+    assert_contains(text, ">Shelf: ");
+    assert_lacks(text, "Nothing");
 }
 
 TEST_OF(a_sheet_without_bars_has_no_picture, fixture *own, set_up, tear_down)

@@ -130,6 +130,19 @@ TEST_OF(checks_may_be_left_out, shelf *own, make_shelf, drop_shelf)
     assert_string_equal(verify(own, ST_OK, compile_with(own, sheet, &options), row), "");
 }
 
+TEST_OF(parts_of_messages_are_left_out_where_a_number_is_zero, shelf *own, make_shelf, drop_shelf)
+{
+    const st_sheet *sheet = accept(
+        own, INPUTS "cells:\n  b: {unit: MB, is: V/4}\nchecks:\n"
+                    "  - {that: 'V < 1[MB]', else: 'no[[, {x} less]][[, {b} more]], {V}[[!]]'}\n");
+    assert_string_equal(verify(own, ST_ERR_CHECK, compile_with(own, sheet, NULL), row),
+                        "main:14:13: error: no, 596.2 kB more, 2.385 MB!\n");
+    assert_contains(refuse(own, ST_ERR_SYNTAX,
+                           INPUTS "cells:\n  a: {is: x}\nchecks:\n"
+                                  "  - {that: x > 1, else: 'no [[{a}'}\n"),
+                    "'[[' in the message is not closed: expected ']]'");
+}
+
 /* --- providers ------------------------------------------------------------------------------- */
 
 static st_status refuse_all(void *self, size_t rows, const double *const *arguments, double *values)

@@ -196,6 +196,8 @@ static double draw_bar(picture *chart, const st_summary_bar *bar)
     char texts[2][ST_QUANTITY_TEXT];
     st_buffer title = {0};
     double total = st_summary_value(chart->values, bar->total);
+    if (!(total > 0)) /* the job has nothing of it */
+        return 0;
     st_buffer_printf(&title, "%s: %s", bar->title, value_text(chart, bar, total, texts[0]));
     if (bar->limit != NULL)
         st_buffer_printf(

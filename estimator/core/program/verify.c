@@ -8,6 +8,7 @@
 #include "program/provider_calls.h"
 #include "base/dimension.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "program/substitute.h"
 #include "program/workspace.h"
 
@@ -222,12 +223,38 @@ static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
+/* A message while it is written: "[[, {free} GiB]]" waits for its numbers, of which none may be 0.
+ */
+typedef struct message_text {
+    st_buffer all;
+    st_buffer part; /* between brackets */
+    bool inside;
+    bool left_out;
+} message_text;
+
+static void add_text(message_text *into, const char *text)
+{
+    for (const char *end = text; end != NULL; text = end + 2) {
+        end = strstr(text, into->inside ? "]]" : "[[");
+        size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
+        st_buffer_printf(into->inside ? &into->part : &into->all, "%.*s", (int)length, text);
+        if (end == NULL)
+            return;
+        if (into->inside && !into->left_out)
+            st_buffer_text(&into->all, st_buffer_read(&into->part));
+        st_buffer_end(&into->part, &into->all.failed);
+        into->part = (st_buffer){0};
+        into->left_out = false;
+        into->inside = !into->inside;
+    }
+}
+
 static const char *fill_message(st_session *session, size_t check, st_errors *errors)
 {
     const st_message *message = &session->program->sheet->messages[check];
-    st_buffer text = {0};
+    message_text text = {0};
     for (size_t i = 0; i < message->count; i++) {
-        st_buffer_text(&text, message->parts[i].text);
+        add_text(&text, message->parts[i].text);
         if (message->parts[i].formula.expr != NULL) {
             const st_formula *formula = &message->parts[i].formula;
             char number[ST_QUANTITY_TEXT];
@@ -237,6 +264,7 @@ static const char *fill_message(st_session *session, size_t check, st_errors *er
                                ? st_show_name(session, &shown, formula->expr, &declared)
                                : st_session_value(session, formula->expr, NULL);
             st_type type = *declared;
+            text.left_out = text.left_out || (type.kind == ST_TYPE_NUMBER && value == 0);
             /* What an operation gives has a dimension and no unit yet: shows it in base units. */
             char unit_text[sizeof(type.unit.text)];
             st_dimension dimension = type.unit.dimension;
@@ -256,11 +284,12 @@ static const char *fill_message(st_session *session, size_t check, st_errors *er
                  formula->expr->name_kind == ST_NAME_CELL && *c != '\0';
                  c++)
                 *c = *c == '_' ? ' ' : *c;
-            st_buffer_text(&text, number);
+            st_buffer_text(text.inside ? &text.part : &text.all, number);
         }
     }
-    const char *result = st_errors_text(errors, "%s", text.data == NULL ? "" : text.data);
-    st_buffer_free(&text);
+    const char *result = st_errors_text(errors, "%s", st_buffer_read(&text.all));
+    st_buffer_free(&text.all);
+    st_buffer_free(&text.part);
     return result;
 }
 

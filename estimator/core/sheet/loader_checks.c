@@ -38,6 +38,12 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
                                     sizeof(*message->parts));
     if (message->parts == NULL)
         return st_loader_out_of_memory(loader);
+    for (const char *open = strstr(node->text, "[["); open != NULL; open = strstr(open + 2, "[["))
+        if (strstr(open, "]]") == NULL)
+            return st_loader_fail(loader, st_yaml_place_at(node, (size_t)(open - node->text)),
+                                  ST_ERR_SYNTAX,
+                                  "'[[' in the message is not closed" ST_EXPECTED
+                                  "']]' behind the part that zeros leave out");
     size_t position = 0;
     while (position < node->length) {
         if (message->count + 1 >= MAX_PARTS)
