@@ -1,39 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chakra's files written by hand: what is read, how it is replayed, what is refused. */
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "base/protobuf.h"
 #include "workload/execution.h"
 
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-    st_buffer file;
-    st_buffer node;
-    st_execution ranks[2];
-    st_execution_replay replay;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *self = calloc(1, sizeof *self);
-    self->arena = st_arena_create();
-    self->errors = st_errors_create();
-    *state = self;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *self = *state;
-    st_execution_replay_free(&self->replay);
-    st_buffer_free(&self->file);
-    st_buffer_free(&self->node);
-    st_errors_destroy(self->errors);
-    st_arena_destroy(self->arena);
-    free(self);
-    return 0;
-}
+FIXTURE(st_buffer file; st_buffer node; st_execution ranks[2]; st_execution_replay replay;
+        , st_execution_replay_free(&own->replay); st_buffer_free(&own->file);
+        st_buffer_free(&own->node););
 
 /* The message in `node` behind its length. */
 static void end_message(fixture *self)
@@ -118,7 +93,7 @@ static void write_rank(fixture *self, uint64_t rank)
     end_message(self);
 }
 
-TEST_OF(ranks_meet_and_wait, fixture *self, setup, teardown)
+TEST_OF(ranks_meet_and_wait, fixture *self, set_up, tear_down)
 {
     for (size_t rank = 0; rank < 2; rank++) {
         write_rank(self, rank);
@@ -133,7 +108,7 @@ TEST_OF(ranks_meet_and_wait, fixture *self, setup, teardown)
     assert_int_equal(self->replay.unmatched, 0);
 }
 
-TEST_OF(ends_in_no_file_are_told, fixture *self, setup, teardown)
+TEST_OF(ends_in_no_file_are_told, fixture *self, set_up, tear_down)
 {
     write_rank(self, 1);
     assert_int_equal(read_rank(self, 0, false), ST_OK);
@@ -143,7 +118,7 @@ TEST_OF(ends_in_no_file_are_told, fixture *self, setup, teardown)
     assert_non_null(strstr(said(self->errors), "1 transfers have no counterpart"));
 }
 
-TEST_OF(unknown_types_are_told_with_their_place, fixture *self, setup, teardown)
+TEST_OF(unknown_types_are_told_with_their_place, fixture *self, set_up, tear_down)
 {
     begin_file(self);
     begin_node(self, 2385, 23, 5);
@@ -152,7 +127,7 @@ TEST_OF(unknown_types_are_told_with_their_place, fixture *self, setup, teardown)
                    "byte 9: node 2385 'layer' has the unknown type 23");
 }
 
-TEST_OF(collectives_need_kind_and_size, fixture *self, setup, teardown)
+TEST_OF(collectives_need_kind_and_size, fixture *self, set_up, tear_down)
 {
     begin_file(self);
     begin_node(self, 7, 7, 5);
@@ -173,7 +148,7 @@ TEST_OF(collectives_need_kind_and_size, fixture *self, setup, teardown)
                    "'comm_size' must be a number of at least 0");
 }
 
-TEST_OF(ids_are_looked_at, fixture *self, setup, teardown)
+TEST_OF(ids_are_looked_at, fixture *self, set_up, tear_down)
 {
     begin_file(self);
     begin_node(self, 7, 4, 5);
@@ -189,7 +164,7 @@ TEST_OF(ids_are_looked_at, fixture *self, setup, teardown)
     assert_refused(self, read_rank(self, 0, true), ST_ERR_NAME, "two nodes have the id 7");
 }
 
-TEST_OF(nodes_that_wait_for_themselves_are_refused, fixture *self, setup, teardown)
+TEST_OF(nodes_that_wait_for_themselves_are_refused, fixture *self, set_up, tear_down)
 {
     begin_file(self);
     for (uint64_t id = 7; id < 9; id++) {
@@ -202,7 +177,7 @@ TEST_OF(nodes_that_wait_for_themselves_are_refused, fixture *self, setup, teardo
                    "node 7 'layer' waits for itself, directly or through others; 2 nodes");
 }
 
-TEST_OF(work_without_a_time_is_refused, fixture *self, setup, teardown)
+TEST_OF(work_without_a_time_is_refused, fixture *self, set_up, tear_down)
 {
     begin_file(self);
     begin_node(self, 7, 4, 0);
@@ -212,7 +187,7 @@ TEST_OF(work_without_a_time_is_refused, fixture *self, setup, teardown)
     assert_refused(self, replay(self, 1), ST_ERR_VALUE, "2385 operations and no duration");
 }
 
-TEST_OF(faulty_files_are_refused, fixture *self, setup, teardown)
+TEST_OF(faulty_files_are_refused, fixture *self, set_up, tear_down)
 {
     size_t read = 0;
     write_rank(self, 0);

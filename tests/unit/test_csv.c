@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CSV: what is read, where it stands, and everything that is refused. */
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "../support/text_cases.h"
 
@@ -8,31 +9,7 @@
 
 #include <time.h>
 
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-    const st_csv *csv;
-} fixture;
-
-static int make_fixture(void **state)
-{
-    fixture *own = calloc(1, sizeof *own);
-    if (own == NULL)
-        return -1;
-    own->arena = st_arena_create();
-    own->errors = st_errors_create();
-    *state = own;
-    return own->arena == NULL || own->errors == NULL ? -1 : 0;
-}
-
-static int drop_fixture(void **state)
-{
-    fixture *own = *state;
-    st_arena_destroy(own->arena);
-    st_errors_destroy(own->errors);
-    free(own);
-    return 0;
-}
+FIXTURE(const st_csv *csv;, );
 
 static st_status parse_bytes(fixture *own, const char *text, size_t length)
 {
@@ -61,7 +38,7 @@ static void assert_field(const fixture *own, size_t row, size_t column, const ch
 
 /* ---- what is read ---- */
 
-TEST_OF(columns_and_rows, fixture *own, make_fixture, drop_fixture)
+TEST_OF(columns_and_rows, fixture *own, set_up, tear_down)
 {
     parse(own, "id,tp,time\nrow-7,2,1.385\nrow-9,16,0.731\n");
     assert_string_equal(own->csv->file, "f.csv");
@@ -77,7 +54,7 @@ TEST_OF(columns_and_rows, fixture *own, make_fixture, drop_fixture)
     assert_true(st_csv_column(own->csv, "Time") == SIZE_MAX);
 }
 
-TEST_OF(line_ends_of_all_systems, fixture *own, make_fixture, drop_fixture)
+TEST_OF(line_ends_of_all_systems, fixture *own, set_up, tear_down)
 {
     static const char *const texts[] = {"a,b\n1,2\n3,4\n", "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r\n",
                                         "a,b\r\n1,2\n3,4\r\n"};
@@ -90,7 +67,7 @@ TEST_OF(line_ends_of_all_systems, fixture *own, make_fixture, drop_fixture)
     }
 }
 
-TEST_OF(quoted_fields, fixture *own, make_fixture, drop_fixture)
+TEST_OF(quoted_fields, fixture *own, set_up, tear_down)
 {
     parse(own, "\"a\",\"b, and \"\"c\"\"\"\n"
                "\"x\"\"y\",\"two\nlines\"\n"
@@ -106,7 +83,7 @@ TEST_OF(quoted_fields, fixture *own, make_fixture, drop_fixture)
     assert_field(own, 2, 1, "no line end");
 }
 
-TEST_OF(blank_fields_stay_blank, fixture *own, make_fixture, drop_fixture)
+TEST_OF(blank_fields_stay_blank, fixture *own, set_up, tear_down)
 {
     parse(own, "a,b,c\n,,\n, ,x\n");
     for (size_t i = 0; i < 3; i++)
@@ -115,7 +92,7 @@ TEST_OF(blank_fields_stay_blank, fixture *own, make_fixture, drop_fixture)
     assert_field(own, 1, 2, "x");
 }
 
-TEST_OF(one_column_may_have_blank_rows, fixture *own, make_fixture, drop_fixture)
+TEST_OF(one_column_may_have_blank_rows, fixture *own, set_up, tear_down)
 {
     parse(own, "a\n7\n\n9\n");
     assert_int_equal(own->csv->row_count, 3);
@@ -123,7 +100,7 @@ TEST_OF(one_column_may_have_blank_rows, fixture *own, make_fixture, drop_fixture
     assert_field(own, 2, 0, "9");
 }
 
-TEST_OF(places_are_those_of_the_file, fixture *own, make_fixture, drop_fixture)
+TEST_OF(places_are_those_of_the_file, fixture *own, set_up, tear_down)
 {
     parse(own, "näme,b\n\"two\nlines\",x\nüü,\"y\"\n");
     st_place place = st_csv_place(own->csv, 0, 0);
@@ -138,7 +115,7 @@ TEST_OF(places_are_those_of_the_file, fixture *own, make_fixture, drop_fixture)
     assert_int_equal(place.column, 5); /* characters, not bytes */
 }
 
-TEST_OF(the_text_is_copied, fixture *own, make_fixture, drop_fixture)
+TEST_OF(the_text_is_copied, fixture *own, set_up, tear_down)
 {
     char text[] = "a,b\nfirst,second\n";
     assert_int_equal(st_csv_parse("f.csv", text, strlen(text), own->arena, &own->csv, own->errors),
@@ -158,7 +135,7 @@ static const char *answer(void *context, const char *section, char *given, size_
     return said(own->errors);
 }
 
-TEST_OF(faults_are_those_of_the_cases, fixture *own, make_fixture, drop_fixture)
+TEST_OF(faults_are_those_of_the_cases, fixture *own, set_up, tear_down)
 {
     run_text_rows("tests/unit/cases/csv.txt", answer, own, own->arena);
 }
@@ -182,7 +159,7 @@ static st_status parse_repeated(fixture *own, const char *head, const char *piec
     return status;
 }
 
-TEST_OF(too_many_rows, fixture *own, make_fixture, drop_fixture)
+TEST_OF(too_many_rows, fixture *own, set_up, tear_down)
 {
     assert_int_equal(parse_repeated(own, "a\n", "7\n", ST_CSV_MAX_ROWS), ST_OK);
     assert_int_equal(own->csv->row_count, ST_CSV_MAX_ROWS);
@@ -191,13 +168,13 @@ TEST_OF(too_many_rows, fixture *own, make_fixture, drop_fixture)
                                            "most 1000000 rows of 1 fields\n");
 }
 
-TEST_OF(too_many_columns, fixture *own, make_fixture, drop_fixture)
+TEST_OF(too_many_columns, fixture *own, set_up, tear_down)
 {
     assert_int_equal(parse_repeated(own, "a", ",", ST_CSV_MAX_COLUMNS), ST_ERR_LIMIT);
     assert_contains(said(own->errors), "error: 1001 columns: expected at most 1000\n");
 }
 
-TEST_OF(too_long_a_field, fixture *own, make_fixture, drop_fixture)
+TEST_OF(too_long_a_field, fixture *own, set_up, tear_down)
 {
     assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES), ST_OK);
     assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES + 1), ST_ERR_LIMIT);
@@ -205,14 +182,14 @@ TEST_OF(too_long_a_field, fixture *own, make_fixture, drop_fixture)
                         "f.csv:2:3: error: field has 65537 bytes: expected at most 65536\n");
 }
 
-TEST_OF(too_many_bytes, fixture *own, make_fixture, drop_fixture)
+TEST_OF(too_many_bytes, fixture *own, set_up, tear_down)
 {
     assert_int_equal(parse_repeated(own, "a\n", "x", ST_CSV_MAX_BYTES), ST_ERR_LIMIT);
     assert_contains(said(own->errors), "error: the table is too large: found 67108866 bytes");
 }
 
 /* A file that is wrong everywhere is read once, and its places are found for what is shown only. */
-TEST_OF(many_faults_are_no_slower, fixture *own, make_fixture, drop_fixture)
+TEST_OF(many_faults_are_no_slower, fixture *own, set_up, tear_down)
 {
     clock_t start = clock();
     assert_int_equal(parse_repeated(own, "a,b\n", "7\n", 900000), ST_ERR_SYNTAX);
@@ -220,7 +197,7 @@ TEST_OF(many_faults_are_no_slower, fixture *own, make_fixture, drop_fixture)
     assert_contains(said(own->errors), "899950 more errors");
 }
 
-TEST_OF(without_a_list_of_errors, fixture *own, make_fixture, drop_fixture)
+TEST_OF(without_a_list_of_errors, fixture *own, set_up, tear_down)
 {
     static const char text[] = "a,a\n1\n";
     assert_int_equal(st_csv_parse("f.csv", text, strlen(text), own->arena, &own->csv, NULL),

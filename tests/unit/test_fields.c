@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declared fields: spellings and units of headings, what may stand below them, and its errors. */
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "base/fields.h"
 
@@ -41,29 +42,7 @@ static const st_field fields[FIELDS] = {
               .offset = offsetof(record, kind)},
 };
 
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-    st_field_reader reader;
-} fixture;
-
-static int set_up(void **state)
-{
-    fixture *own = calloc(1, sizeof *own);
-    own->arena = st_arena_create();
-    own->errors = st_errors_create();
-    *state = own;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *own = *state;
-    st_errors_destroy(own->errors);
-    st_arena_destroy(own->arena);
-    free(own);
-    return 0;
-}
+FIXTURE(st_field_reader reader;, );
 
 static bool find(fixture *own, const char *text)
 {

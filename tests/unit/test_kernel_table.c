@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of kernels at the bounds of what counts: shares, slowdowns, and kernels to learn from. */
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "overlap-xgboost/fit/slowdown.h"
 
 #define HEAD "kernel,isolated_ns,overlapped_ns,overlap_ratio"
 
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-} fixture;
-
-static int set_up(void **state)
-{
-    fixture *own = calloc(1, sizeof *own);
-    own->arena = st_arena_create();
-    own->errors = st_errors_create();
-    *state = own;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *own = *state;
-    st_errors_destroy(own->errors);
-    st_arena_destroy(own->arena);
-    free(own);
-    return 0;
-}
+FIXTURE(, );
 
 static st_status read_table(fixture *own, const char *text, st_kernels *kernels)
 {

@@ -2,6 +2,7 @@
 /* Tables of kernels concurrently with communication, boosted trees, and how good their predictions
  * are. */
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "base/fields.h"
 #include "overlap-xgboost/fit/overlap_report.h"
@@ -11,30 +12,7 @@
 
 #include <stdio.h>
 
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-    st_trees_library *library;
-} fixture;
-
-static int set_up(void **state)
-{
-    fixture *own = calloc(1, sizeof *own);
-    own->arena = st_arena_create();
-    own->errors = st_errors_create();
-    *state = own;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *own = *state;
-    st_trees_close(own->library);
-    st_errors_destroy(own->errors);
-    st_arena_destroy(own->arena);
-    free(own);
-    return 0;
-}
+FIXTURE(st_trees_library *library;, st_trees_close(own->library););
 
 static bool has_library(fixture *own)
 {

@@ -3,6 +3,7 @@
  * joins. */
 #define _DEFAULT_SOURCE
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "overlap-xgboost/fit/matching.h"
 #include "overlap-xgboost/fit/trace_pairs.h"
@@ -12,28 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-} fixture;
-
-static int set_up(void **state)
-{
-    fixture *own = calloc(1, sizeof *own);
-    own->arena = st_arena_create();
-    own->errors = st_errors_create();
-    *state = own;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *own = *state;
-    st_errors_destroy(own->errors);
-    st_arena_destroy(own->arena);
-    free(own);
-    return 0;
-}
+FIXTURE(, );
 
 /* ---- matching ---- */
 

@@ -1,33 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Execution traces of PyTorch written by hand, in both forms: what runs, what it waits for. */
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "workload/pytorch.h"
 
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-    st_pytorch operators;
-    st_execution execution;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *self = calloc(1, sizeof *self);
-    self->arena = st_arena_create();
-    self->errors = st_errors_create();
-    *state = self;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *self = *state;
-    st_errors_destroy(self->errors);
-    st_arena_destroy(self->arena);
-    free(self);
-    return 0;
-}
+FIXTURE(st_pytorch operators; st_execution execution;, );
 
 static st_status read_text(fixture *self, const char *text)
 {
@@ -86,7 +64,7 @@ static const double *sizes_of(const fixture *self, size_t place, st_task_form fo
 
 /* mm, an all-reduce in place that is waited for later, a library's function, views; children stand
  * before those that call them. */
-TEST_WITH(test_old_form, setup, teardown)
+TEST_WITH(test_old_form, set_up, tear_down)
 {
     static const char *const nodes[] = {
         OLD(5, 4, "aten::mm", "[[11,31,0,238500,2,\"cuda:0\"],[12,32,0,1000,2,\"cuda:0\"]]",
@@ -144,7 +122,7 @@ TEST_WITH(test_old_form, setup, teardown)
     ",\"types\":[]},\"attrs\":[" attrs "]}"
 
 /* Each is a node whose shapes contradict each other, or are not recorded; the last ones fit. */
-TEST_WITH(test_shapes, setup, teardown)
+TEST_WITH(test_shapes, set_up, tear_down)
 {
     static const struct {
         const char *node;
@@ -202,7 +180,7 @@ TEST_WITH(test_shapes, setup, teardown)
 }
 
 /* Convolution, attention, a linear layer, a gathering with attributes. */
-TEST_WITH(test_new_form, setup, teardown)
+TEST_WITH(test_new_form, set_up, tear_down)
 {
     static const char *const nodes[] = {
         NEW(3, 2, "aten::cudnn_convolution",
@@ -268,7 +246,7 @@ TEST_WITH(test_new_form, setup, teardown)
 
 /* Waits find the last collective of their number, and without one the last of all; numbers below 1
  * are no sizes of groups. */
-TEST_WITH(test_waits_and_sizes, setup, teardown)
+TEST_WITH(test_waits_and_sizes, set_up, tear_down)
 {
     static const char *const nodes[] = {
         COMM(3, 938, "allreduce", 0),
@@ -296,7 +274,7 @@ TEST_WITH(test_waits_and_sizes, setup, teardown)
     check_node(self, 6, "aten::add", "3");
 }
 
-TEST_WITH(test_refused, setup, teardown)
+TEST_WITH(test_refused, set_up, tear_down)
 {
     static const struct {
         const char *text;

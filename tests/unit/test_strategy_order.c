@@ -1,33 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders of passes that a strategy names, and ranks that are named as slow. */
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "timeline/slow_ranks.h"
 #include "timeline/strategy.h"
 
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-    st_timeline_plan plan;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *self = calloc(1, sizeof *self);
-    self->arena = st_arena_create();
-    self->errors = st_errors_create();
-    *state = self;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *self = *state;
-    st_errors_destroy(self->errors);
-    st_arena_destroy(self->arena);
-    free(self);
-    return 0;
-}
+FIXTURE(st_timeline_plan plan;, );
 
 /* ---- orders ---- */
 
@@ -68,7 +47,7 @@ static st_status order(fixture *self, uint32_t chunks, uint32_t micros, const ch
     return st_strategy_order(strategy, self->arena, &self->plan, self->errors);
 }
 
-TEST_WITH(orders_that_can_run_are_taken, setup, teardown)
+TEST_WITH(orders_that_can_run_are_taken, set_up, tear_down)
 {
     static const struct {
         uint32_t chunks;
@@ -99,14 +78,14 @@ TEST_WITH(orders_that_can_run_are_taken, setup, teardown)
     assert_true(self->plan.order->slots[1][2].with_weights);
 }
 
-TEST_OF(strategies_without_orders_leave_the_schedule, fixture *self, setup, teardown)
+TEST_OF(strategies_without_orders_leave_the_schedule, fixture *self, set_up, tear_down)
 {
     assert_int_equal(order(self, 1, 2, "", ""), ST_OK);
     assert_null(self->plan.order);
     assert_true(self->plan.closed_same_schedule);
 }
 
-TEST_WITH(orders_that_cannot_run_are_refused_at_their_pass, setup, teardown)
+TEST_WITH(orders_that_cannot_run_are_refused_at_their_pass, set_up, tear_down)
 {
     static const struct {
         uint32_t chunks;
@@ -174,7 +153,7 @@ static void assert_rank(const st_slow_ranks *slow, size_t at, size_t group, uint
 }
 
 /* Rank 17 is the third of dp, in the second pipeline, on stage 1; 45 to 47 are the last node. */
-TEST_WITH(slow_ranks_are_found_where_they_are, setup, teardown)
+TEST_WITH(slow_ranks_are_found_where_they_are, set_up, tear_down)
 {
     static const char *const texts[] = {"node:9=1.5", "rank:17=1.25", "rank:0=1000", "rank:47=2",
                                         "rank:17=1.5"};
@@ -190,7 +169,7 @@ TEST_WITH(slow_ranks_are_found_where_they_are, setup, teardown)
     assert_rank(&slow, 4, 11, 47, 3);
 }
 
-TEST_WITH(slow_links_take_the_product, setup, teardown)
+TEST_WITH(slow_links_take_the_product, set_up, tear_down)
 {
     static const char *const texts[] = {"links:dp=1.5", "links:tp=2.385", "links:dp=2"};
     fixture *self = *state;
@@ -205,7 +184,7 @@ TEST_WITH(slow_links_take_the_product, setup, teardown)
 }
 
 /* A stage that is busier has a slow rank where nobody names one. */
-TEST_WITH(the_busiest_stage_is_slow, setup, teardown)
+TEST_WITH(the_busiest_stage_is_slow, set_up, tear_down)
 {
     static const char *const link[] = {"links:dp=1.5"};
     fixture *self = *state;
@@ -222,7 +201,7 @@ TEST_WITH(the_busiest_stage_is_slow, setup, teardown)
 }
 
 /* Stages of their own devices: of four ranks two in each pipeline, of two one. */
-TEST_WITH(slow_ranks_are_found_on_stages_of_their_own, setup, teardown)
+TEST_WITH(slow_ranks_are_found_on_stages_of_their_own, set_up, tear_down)
 {
     static const uint32_t ranks[2][4] = {{3, 4, 5, 6}, {8, 9}};
     static const st_own_stage stages[] = {{.tp = 2, .cp = 1, .dp = 2, .ranks = ranks[0]},
@@ -256,7 +235,7 @@ TEST_WITH(slow_ranks_are_found_on_stages_of_their_own, setup, teardown)
     assert_rank(&slow, 0, 1, 8, 1.385);
 }
 
-TEST_WITH(what_cannot_be_slow_is_refused, setup, teardown)
+TEST_WITH(what_cannot_be_slow_is_refused, set_up, tear_down)
 {
     static const struct {
         const char *text;

@@ -2,35 +2,12 @@
 /* What is added up of a recording: classes and names, calls and records, streams, steps, the share
  * of each millisecond; and what its values are read as. */
 #include "trace_view_support.h"
+#include "../support/fixture.h"
 
 #include "trace/event_draft.h"
 #include "base/numbered_texts.h"
 
-typedef struct fixture {
-    st_errors *errors;
-    st_arena *arena;
-    st_trace *trace;
-    st_trace_summary made;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *own = calloc(1, sizeof *own);
-    own->errors = st_errors_create();
-    own->arena = st_arena_create();
-    *state = own;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *own = *state;
-    st_trace_destroy(own->trace);
-    st_arena_destroy(own->arena);
-    st_errors_destroy(own->errors);
-    free(own);
-    return 0;
-}
+FIXTURE(st_trace *trace; st_trace_summary made;, st_trace_destroy(own->trace););
 
 #define END "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}"
 #define SYNC(name, ts, corr, record)                                                               \
@@ -72,7 +49,7 @@ static const char mixed_trace[] = "{\"traceEvents\":[" STEP("7", "100", "60")
                                                     SYNC("Stream Sync", "143", "43", "-1")
                                                         SYNC("Stream Sync", "144", "47", "-1") END;
 
-TEST_OF(tasks_are_counted_by_class_and_name, fixture *own, setup, teardown)
+TEST_OF(tasks_are_counted_by_class_and_name, fixture *own, set_up, tear_down)
 {
     summarize(own, mixed_trace);
     const st_trace_summary *made = &own->made;
@@ -90,7 +67,7 @@ TEST_OF(tasks_are_counted_by_class_and_name, fixture *own, setup, teardown)
     assert_int_equal(made->described_collectives, 0);
 }
 
-TEST_OF(calls_and_records_are_counted, fixture *own, setup, teardown)
+TEST_OF(calls_and_records_are_counted, fixture *own, set_up, tear_down)
 {
     summarize(own, mixed_trace);
     const st_trace_summary *made = &own->made;
@@ -110,7 +87,7 @@ TEST_OF(calls_and_records_are_counted, fixture *own, setup, teardown)
 
 /* Of stream 7 two begin before the first has ended, the second of which after the one before it; on
  * stream 20 each begins where the one before it ends. */
-TEST_OF(overlaps_on_streams_are_counted, fixture *own, setup, teardown)
+TEST_OF(overlaps_on_streams_are_counted, fixture *own, set_up, tear_down)
 {
     summarize(own, mixed_trace);
     assert_int_equal(own->made.streams, 3);
@@ -119,7 +96,7 @@ TEST_OF(overlaps_on_streams_are_counted, fixture *own, setup, teardown)
 
 /* The window begins with the first call, at 102 us, and ends with the last question, at 161. The
  * GPU works from 110 to 139 us and from 150 to 160. */
-TEST_OF(steps_are_clipped_and_periods_have_shares, fixture *own, setup, teardown)
+TEST_OF(steps_are_clipped_and_periods_have_shares, fixture *own, set_up, tear_down)
 {
     summarize(own, mixed_trace);
     const st_trace_summary *made = &own->made;
@@ -139,7 +116,7 @@ TEST_OF(steps_are_clipped_and_periods_have_shares, fixture *own, setup, teardown
 }
 
 /* 2.385 ms: two whole periods and a part. */
-TEST_OF(the_last_period_may_be_short, fixture *own, setup, teardown)
+TEST_OF(the_last_period_may_be_short, fixture *own, set_up, tear_down)
 {
     summarize(own, "{\"traceEvents\":[" CALL("cudaLaunchKernel", "100", "5", "31")
                        TASK("sgemm", "7", "600", "750", "31")
@@ -151,7 +128,7 @@ TEST_OF(the_last_period_may_be_short, fixture *own, setup, teardown)
 }
 
 /* A million periods are the most: of as many milliseconds each has ten. */
-TEST_WITH(long_recordings_have_longer_periods, setup, teardown)
+TEST_WITH(long_recordings_have_longer_periods, set_up, tear_down)
 {
     static const struct {
         const char *duration_us;
@@ -177,7 +154,7 @@ TEST_WITH(long_recordings_have_longer_periods, setup, teardown)
 /* ---- values ---- */
 
 /* Whole numbers, which some tools spell with a fraction of zeros. */
-TEST_WITH(whole_values_may_end_in_zeros, setup, teardown)
+TEST_WITH(whole_values_may_end_in_zeros, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -212,7 +189,7 @@ TEST_WITH(whole_values_may_end_in_zeros, setup, teardown)
 }
 
 /* Digits beyond a nanosecond are cut, however many there are. */
-TEST_WITH(times_are_cut_to_nanoseconds, setup, teardown)
+TEST_WITH(times_are_cut_to_nanoseconds, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -232,7 +209,7 @@ TEST_WITH(times_are_cut_to_nanoseconds, setup, teardown)
 
 /* Escapes become what they stand for, in one to three bytes; controls, halves of pairs and bytes
  * that are no UTF-8 become question marks. */
-TEST_WITH(names_are_decoded, setup, teardown)
+TEST_WITH(names_are_decoded, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -269,7 +246,7 @@ TEST_WITH(names_are_decoded, setup, teardown)
 }
 
 /* However it is spelled, and beside others of which it is the beginning. */
-TEST_WITH(equal_names_have_one_number, setup, teardown)
+TEST_WITH(equal_names_have_one_number, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -303,7 +280,7 @@ TEST_WITH(equal_names_have_one_number, setup, teardown)
 }
 
 /* Tracks that differ in one thing alone are apart: the process, the number, what they are. */
-TEST_OF(tracks_are_told_apart, fixture *own, setup, teardown)
+TEST_OF(tracks_are_told_apart, fixture *own, set_up, tear_down)
 {
     own->trace = trace_of(
         "{\"traceEvents\":[" CALL("cudaLaunchKernel", "102", "5", "31") TASK(

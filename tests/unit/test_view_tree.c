@@ -2,34 +2,11 @@
 /* Trees of GPU time: by stacks that operators carry, annotations, and what ran backward; and the
  * ranges of threads that they are made of. */
 #include "trace_view_support.h"
+#include "../support/fixture.h"
 
 #include "trace/view.h"
 
-typedef struct fixture {
-    st_errors *errors;
-    st_arena *arena;
-    st_trace *trace;
-    st_tree tree;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *own = calloc(1, sizeof *own);
-    own->errors = st_errors_create();
-    own->arena = st_arena_create();
-    *state = own;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *own = *state;
-    st_trace_destroy(own->trace);
-    st_arena_destroy(own->arena);
-    st_errors_destroy(own->errors);
-    free(own);
-    return 0;
-}
+FIXTURE(st_trace *trace; st_tree tree;, st_trace_destroy(own->trace););
 
 #define RANGE(category, name, thread, ts, dur, arguments)                                          \
     "{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"" name "\",\"pid\":4,\"tid\":" thread       \
@@ -99,7 +76,7 @@ static const char stacked_trace[] = "{\"traceEvents\":[" STACKED(
                     TASK("ncclDevKernel_AllReduce", "20", "200", "57.1", "33")
                         CALL_OF("2", "190", "34") TASK("fill", "7", "205", "2.385", "34") END;
 
-TEST_WITH(stacks_of_operators_are_read_from_the_outermost, setup, teardown)
+TEST_WITH(stacks_of_operators_are_read_from_the_outermost, set_up, tear_down)
 {
     static const expected_node expected[] = {{"all", 0, 2385, 121835, 0, 57100, 4},
                                              {"main.py(1): run", 1, 57100, 119450, 0, 57100, 3},
@@ -112,7 +89,7 @@ TEST_WITH(stacks_of_operators_are_read_from_the_outermost, setup, teardown)
 }
 
 /* Where functions of Python are recorded themselves, stacks of operators do not count. */
-TEST_WITH(functions_take_the_place_of_stacks, setup, teardown)
+TEST_WITH(functions_take_the_place_of_stacks, set_up, tear_down)
 {
     static const char text[] =
         "{\"traceEvents\":[" RANGE("python_function", "main.py(1): run", "2", "90", "80", "")
@@ -132,7 +109,7 @@ TEST_WITH(functions_take_the_place_of_stacks, setup, teardown)
 /* ---- annotations ---- */
 
 /* What another thread launches is of the annotation on the thread of the steps, which are none. */
-TEST_WITH(other_threads_work_for_the_annotation, setup, teardown)
+TEST_WITH(other_threads_work_for_the_annotation, set_up, tear_down)
 {
     static const char text[] = "{\"traceEvents\":[" STEP("7", "90", "110")
         RANGE("user_annotation", "forward", "2", "100", "40", "")
@@ -159,7 +136,7 @@ TEST_WITH(other_threads_work_for_the_annotation, setup, teardown)
 }
 
 /* Without steps the thread of the first annotation is the main one. */
-TEST_WITH(annotations_need_no_steps, setup, teardown)
+TEST_WITH(annotations_need_no_steps, set_up, tear_down)
 {
     static const char text[] =
         "{\"traceEvents\":[" RANGE("user_annotation", "backward", "2", "150", "40", "")
@@ -175,7 +152,7 @@ TEST_WITH(annotations_need_no_steps, setup, teardown)
 
 /* The forward operator ran twice, as where activations are recomputed: the last before counts. One
  * whose forward operator is not recorded is unattributed, and still runs backward. */
-TEST_WITH(backward_work_is_of_the_last_forward_operator, setup, teardown)
+TEST_WITH(backward_work_is_of_the_last_forward_operator, set_up, tear_down)
 {
     static const char text[] =
         "{\"traceEvents\":[" RANGE("python_function", "nn.Module: First_0", "2", "100", "20", "")
@@ -200,7 +177,7 @@ TEST_WITH(backward_work_is_of_the_last_forward_operator, setup, teardown)
 }
 
 /* Of every node its kernels, by name; two of one name are one. */
-TEST_WITH(kernels_may_be_leaves, setup, teardown)
+TEST_WITH(kernels_may_be_leaves, set_up, tear_down)
 {
     static const expected_node expected[] = {{"all", 0, 0, 121835, 0, 57100, 4},
                                              {"aten::add", 1, 0, 38500, 0, 0, 1}};
@@ -223,7 +200,7 @@ TEST_WITH(kernels_may_be_leaves, setup, teardown)
     assert_int_equal(own->tree.nodes[own->tree.order[7]].depth, 1);
 }
 
-TEST_WITH(what_lacks_is_named_with_its_remedy, setup, teardown)
+TEST_WITH(what_lacks_is_named_with_its_remedy, set_up, tear_down)
 {
     static const struct {
         st_tree_by by;
@@ -261,7 +238,7 @@ static st_status value_of(void *context, uint32_t outer, const st_trace_frame *f
 enum { TRACK = 1, TRACKS = 3 };
 
 /* One within another that begins with it, one beyond its end, one after it, one of no length. */
-TEST_WITH(the_innermost_range_counts, setup, teardown)
+TEST_WITH(the_innermost_range_counts, set_up, tear_down)
 {
     static st_trace_frame frames[] = {
         {.start_ns = 100, .duration_ns = 50, .sequence = 1, .track = TRACK},
@@ -303,7 +280,7 @@ static st_status no_value(void *context, uint32_t outer, const st_trace_frame *f
     return ST_OK;
 }
 
-TEST_WITH(ranges_are_nested_to_a_depth, setup, teardown)
+TEST_WITH(ranges_are_nested_to_a_depth, set_up, tear_down)
 {
     enum { MOST = 4096 };
     fixture *own = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* YAML as a tree: what is kept, where it stands, and everything that is refused. */
 #include "base_support.h"
+#include "../support/fixture.h"
 
 #include "../support/text_cases.h"
 
@@ -9,31 +10,7 @@
 #include <time.h>
 
 /* A parsed text with everything that it needs. */
-typedef struct fixture {
-    st_arena *arena;
-    st_errors *errors;
-    const st_yaml_node *root;
-} fixture;
-
-static int make_fixture(void **state)
-{
-    fixture *own = calloc(1, sizeof *own);
-    if (own == NULL)
-        return -1;
-    own->arena = st_arena_create();
-    own->errors = st_errors_create();
-    *state = own;
-    return own->arena == NULL || own->errors == NULL ? -1 : 0;
-}
-
-static int drop_fixture(void **state)
-{
-    fixture *own = *state;
-    st_arena_destroy(own->arena);
-    st_errors_destroy(own->errors);
-    free(own);
-    return 0;
-}
+FIXTURE(const st_yaml_node *root;, );
 
 static st_status parse_bytes(fixture *own, const char *text, size_t length)
 {
@@ -79,7 +56,7 @@ static void assert_scalar(const st_yaml_node *node, const char *text, bool quote
     assert_place(node->place, line, column);
 }
 
-TEST_WITH(a_tree_knows_its_texts_and_places, make_fixture, drop_fixture)
+TEST_WITH(a_tree_knows_its_texts_and_places, set_up, tear_down)
 {
     const st_yaml_node *root = parsed(*state, "# a sheet\n"
                                               "sheet: ring\n"
@@ -109,7 +86,7 @@ TEST_WITH(a_tree_knows_its_texts_and_places, make_fixture, drop_fixture)
     assert_scalar(st_yaml_get(root, "none"), "", false, 8, 6);
 }
 
-TEST_WITH(nothing_is_found_where_nothing_is, make_fixture, drop_fixture)
+TEST_WITH(nothing_is_found_where_nothing_is, set_up, tear_down)
 {
     const st_yaml_node *root = parsed(*state, "a: 1\nb: [x]\n");
     assert_null(st_yaml_get(root, "c"));
@@ -119,7 +96,7 @@ TEST_WITH(nothing_is_found_where_nothing_is, make_fixture, drop_fixture)
     assert_null(st_yaml_get(NULL, "a"));
 }
 
-TEST_OF(the_text_may_go_once_it_is_parsed, fixture *own, make_fixture, drop_fixture)
+TEST_OF(the_text_may_go_once_it_is_parsed, fixture *own, set_up, tear_down)
 {
     char text[] = "a: &x 'it''s'\nb: *x\n";
     char file[] = "g.yaml";
@@ -133,7 +110,7 @@ TEST_OF(the_text_may_go_once_it_is_parsed, fixture *own, make_fixture, drop_fixt
     assert_int_equal(st_yaml_place_at(node, 3).column, 12);
 }
 
-TEST_WITH(styles_are_told_apart, make_fixture, drop_fixture)
+TEST_WITH(styles_are_told_apart, set_up, tear_down)
 {
     const st_yaml_node *root = parsed(*state, "plain: true\nsingle: 'true'\ndouble: \"true\"\n"
                                               "literal: |\n  true\nfolded: >-\n  true\n");
@@ -146,7 +123,7 @@ TEST_WITH(styles_are_told_apart, make_fixture, drop_fixture)
     assert_string_equal(st_yaml_get(root, "folded")->text, "true");
 }
 
-TEST_WITH(aliases_stand_for_what_they_name, make_fixture, drop_fixture)
+TEST_WITH(aliases_stand_for_what_they_name, set_up, tear_down)
 {
     const st_yaml_node *root = parsed(*state, "a: &x [1, &y 2]\nb: *x\nc: {d: *y}\n? *y\n: e\n"
                                               "f: &x 3\ng: *x\n<<: h\n");
@@ -157,7 +134,7 @@ TEST_WITH(aliases_stand_for_what_they_name, make_fixture, drop_fixture)
     assert_string_equal(st_yaml_get(root, "<<")->text, "h"); /* a key like any other */
 }
 
-TEST_WITH(a_single_scalar_or_list_is_a_document, make_fixture, drop_fixture)
+TEST_WITH(a_single_scalar_or_list_is_a_document, set_up, tear_down)
 {
     assert_scalar(parsed(*state, "ring"), "ring", false, 1, 1);
     assert_scalar(parsed(*state, "''\n"), "", true, 1, 1);
@@ -166,7 +143,7 @@ TEST_WITH(a_single_scalar_or_list_is_a_document, make_fixture, drop_fixture)
     assert_int_equal(parsed(*state, "%YAML 1.1\n---\n[]\n...\n")->count, 0);
 }
 
-TEST_WITH(line_ends_and_marks_of_other_systems_are_read, make_fixture, drop_fixture)
+TEST_WITH(line_ends_and_marks_of_other_systems_are_read, set_up, tear_down)
 {
     const st_yaml_node *root = parsed(*state, "\xEF\xBB\xBF"
                                               "a: b\r\nc:\r\n  - d\r\n");
@@ -176,7 +153,7 @@ TEST_WITH(line_ends_and_marks_of_other_systems_are_read, make_fixture, drop_fixt
     assert_scalar(st_yaml_get(root, "c"), "d", false, 2, 4);
 }
 
-TEST_WITH(columns_count_characters, make_fixture, drop_fixture)
+TEST_WITH(columns_count_characters, set_up, tear_down)
 {
     const st_yaml_node *root =
         parsed(*state, "{gr\xC3\xBC\xC3\x9F: \xE2\x82\xAC, \"\xF0\x9F\x98\x80\": [x, y]}\n");
@@ -209,12 +186,12 @@ static const char *answer(void *context, const char *section, char *given, size_
     return said(own->errors);
 }
 
-TEST_OF(faults_and_places_are_those_of_the_cases, fixture *own, make_fixture, drop_fixture)
+TEST_OF(faults_and_places_are_those_of_the_cases, fixture *own, set_up, tear_down)
 {
     run_text_rows("tests/unit/cases/yaml.txt", answer, own, own->arena);
 }
 
-TEST_OF(the_status_is_that_of_the_first_fault, fixture *own, make_fixture, drop_fixture)
+TEST_OF(the_status_is_that_of_the_first_fault, fixture *own, set_up, tear_down)
 {
     assert_int_equal(parse(own, "a: 1\na: 2\nb: *c\n"), ST_ERR_NAME);
     st_errors_clear(own->errors);
@@ -249,7 +226,7 @@ static const char *said_about(fixture *own, const char *head, const char *part, 
     return said(own->errors);
 }
 
-TEST_OF(nesting_is_bounded, fixture *own, make_fixture, drop_fixture)
+TEST_OF(nesting_is_bounded, fixture *own, set_up, tear_down)
 {
     const char *too_deep = "lists and maps are nested too deep: expected at most 32 levels\n";
     assert_string_equal(
@@ -266,7 +243,7 @@ TEST_OF(nesting_is_bounded, fixture *own, make_fixture, drop_fixture)
                     too_deep);
 }
 
-TEST_OF(the_number_of_values_is_bounded, fixture *own, make_fixture, drop_fixture)
+TEST_OF(the_number_of_values_is_bounded, fixture *own, set_up, tear_down)
 {
     assert_string_equal(said_about(own, "", "- a\n", ST_YAML_MAX_NODES - 1, ""), "");
     assert_int_equal(own->root->count, ST_YAML_MAX_NODES - 1);
@@ -275,7 +252,7 @@ TEST_OF(the_number_of_values_is_bounded, fixture *own, make_fixture, drop_fixtur
                         "200000\n");
 }
 
-TEST_OF(aliases_are_counted_as_if_written_out, fixture *own, make_fixture, drop_fixture)
+TEST_OF(aliases_are_counted_as_if_written_out, fixture *own, set_up, tear_down)
 {
     /* 1001 values under the anchor, taken 199 times, and the rest */
     char *list = repeated("- &a [", "x,", 1000, "]\n");
@@ -295,7 +272,7 @@ TEST_OF(aliases_are_counted_as_if_written_out, fixture *own, make_fixture, drop_
                     "aliases expand to too many values");
 }
 
-TEST_OF(the_number_of_anchors_is_bounded, fixture *own, make_fixture, drop_fixture)
+TEST_OF(the_number_of_anchors_is_bounded, fixture *own, set_up, tear_down)
 {
     assert_string_equal(said_about(own, "", "- &a x\n", ST_YAML_MAX_ANCHORS, ""), "");
     assert_string_equal(said_about(own, "", "- &a x\n", ST_YAML_MAX_ANCHORS + 1, ""),
@@ -304,7 +281,7 @@ TEST_OF(the_number_of_anchors_is_bounded, fixture *own, make_fixture, drop_fixtu
                     "too many anchors");
 }
 
-TEST_OF(the_size_is_bounded, fixture *own, make_fixture, drop_fixture)
+TEST_OF(the_size_is_bounded, fixture *own, set_up, tear_down)
 {
     size_t room = ST_YAML_MAX_BYTES - strlen("a: \n");
     assert_string_equal(said_about(own, "a: ", "b", room, "\n"), "");
@@ -313,7 +290,7 @@ TEST_OF(the_size_is_bounded, fixture *own, make_fixture, drop_fixture)
                         "2097152 bytes (2 MiB)\n");
 }
 
-TEST_OF(many_faults_are_counted, fixture *own, make_fixture, drop_fixture)
+TEST_OF(many_faults_are_counted, fixture *own, set_up, tear_down)
 {
     char *text = repeated("", "k: 1\n", 70, "");
     assert_int_equal(parse(own, text), ST_ERR_NAME);
@@ -373,7 +350,7 @@ static const char *const hostile_parts[] = {
     "!!str a: b\n",
 };
 
-TEST_OF(hostile_files_cost_little_time, fixture *own, make_fixture, drop_fixture)
+TEST_OF(hostile_files_cost_little_time, fixture *own, set_up, tear_down)
 {
     for (size_t i = 0; i < COUNT(hostile_parts); i++) {
         size_t count = ST_YAML_MAX_BYTES / strlen(hostile_parts[i]);
@@ -391,7 +368,7 @@ TEST_OF(hostile_files_cost_little_time, fixture *own, make_fixture, drop_fixture
     }
 }
 
-TEST_OF(nodes_are_described, fixture *own, make_fixture, drop_fixture)
+TEST_OF(nodes_are_described, fixture *own, set_up, tear_down)
 {
     const st_yaml_node *root =
         parsed(own, "a: 3.5\nb: '3.5'\nc: [1]\nd: {e: 1}\nf:\ng: ''\n"
@@ -411,7 +388,7 @@ TEST_OF(nodes_are_described, fixture *own, make_fixture, drop_fixture)
                             rows[i][1]);
 }
 
-TEST_OF(a_mismatch_gives_the_place_of_the_scalar, fixture *own, make_fixture, drop_fixture)
+TEST_OF(a_mismatch_gives_the_place_of_the_scalar, fixture *own, set_up, tear_down)
 {
     st_yaml_node node = *st_yaml_get(parsed(own, "k: a + b\n"), "k");
     node.text = "a - b";
@@ -429,7 +406,7 @@ TEST_OF(a_mismatch_gives_the_place_of_the_scalar, fixture *own, make_fixture, dr
 }
 
 /* The first of them counts, so that a reader can go on. */
-TEST_OF(a_tree_with_keys_that_appear_twice_is_there, fixture *own, make_fixture, drop_fixture)
+TEST_OF(a_tree_with_keys_that_appear_twice_is_there, fixture *own, set_up, tear_down)
 {
     assert_int_equal(parse(own, "a: 1\nb: {c: 2, d: 3, c: 4, e: 5, c: 6}\na: 7\nf: 8\n"),
                      ST_ERR_NAME);
@@ -448,7 +425,7 @@ TEST_OF(a_tree_with_keys_that_appear_twice_is_there, fixture *own, make_fixture,
     st_errors_clear(own->errors);
 }
 
-TEST_OF(nothing_stands_behind_the_end, fixture *own, make_fixture, drop_fixture)
+TEST_OF(nothing_stands_behind_the_end, fixture *own, set_up, tear_down)
 {
     const st_yaml_node *root = parsed(own, "a: 1\nbc:");
     assert_int_equal(st_yaml_get(root, "bc")->place.line, 2);
