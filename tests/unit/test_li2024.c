@@ -273,6 +273,29 @@ TEST(without_recomputation_a_forward_pass_less)
 
 /* ---- the exact accounting ---- */
 
+/* 53 blocks on 5 stages: 11, 11, 11, 10 and 10. */
+TEST(stages_have_their_own_gradients)
+{
+    static const char *const stages[] = {"parallel.stage=2", "parallel.stage=3",
+                                         "parallel.stage=4"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const char *const sets[] = {ODD_POINT, stages[i]};
+        run r;
+        run_start(&r, "gpt-3b-32x3090", sets, sizeof sets / sizeof *sets);
+        run_compute(&r);
+        double h = odd.h;
+        int blocks = i == 0 ? 11 : 10;
+        bool last = i == 2;
+        double parameters = blocks * (12 * h * h / 2 + 7 * h / 2 + 6 * h);
+        parameters += last ? 50304.0 / 2 * h + 2 * h : 0;
+        expect_exactly(&r, "dp_payload", 2 * parameters);
+        expect_exactly(&r, "tp_messages", 11 * (blocks * 6 + (last ? 1 : 0)));
+        expect_exactly(&r, "emb_messages", last ? 1 : 0);
+        run_end(&r);
+    }
+}
+
 TEST(exact_accounting_counts_whole_things)
 {
     static const char *const sets[] = {ODD_POINT};
