@@ -179,14 +179,14 @@ bool st_fields_find(st_field_reader *reader)
 static const char *name_at(const st_field_reader *reader, size_t *field, size_t *unit)
 {
     while (*field < reader->count) {
-        const st_field *own = &reader->fields[*field];
-        const st_field_unit *units = own->units;
+        const st_field *named = &reader->fields[*field];
+        const st_field_unit *units = named->units;
         size_t index = (*unit)++;
         if (units == NULL && index == 0)
-            return own->name;
+            return named->name;
         if (units != NULL && units[index].name != NULL)
             return st_arena_printf(reader->arena, units[index].name[0] != '\0' ? "%s_%s" : "%s",
-                                   own->name, units[index].name);
+                                   named->name, units[index].name);
         ++*field;
         *unit = 0;
     }

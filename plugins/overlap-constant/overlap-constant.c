@@ -101,25 +101,25 @@ static int slowdown_explain(void *instance, slowdown_kind kind, const double *co
 
 static int open_overlap(const st_plugin_host *host, void **instance)
 {
-    overlap_factors *own = host->allocate(host->context, sizeof *own);
-    if (own == NULL)
+    overlap_factors *opened = host->allocate(host->context, sizeof *opened);
+    if (opened == NULL)
         return st_plugin_fail(host, "out of memory");
     double given[OPTIONS];
     for (size_t i = GEMM; i < OPTIONS; i++) {
         given[i] = host->settings[i]->number;
         if (given[i] != 0 && given[i] < 1) {
             host->error(host->context, "a factor below 1 would make computation faster");
-            host->release(host->context, own);
+            host->release(host->context, opened);
             return ST_PLUGIN_FAILED;
         }
     }
-    *own = (overlap_factors){.host = host, .gpu = (overlap_gpu)host->settings[GPU]->number};
+    *opened = (overlap_factors){.host = host, .gpu = (overlap_gpu)host->settings[GPU]->number};
     for (size_t gpu = A100; gpu < GPUS; gpu++) {
         /* The factors of one GPU, with the user's own in place of published ones. */
         const overlap_gpu factor_gpu = (overlap_gpu)gpu;
-        size_t cuda = (size_t)own->host->settings[CUDA]->number;
-        size_t network = (size_t)own->host->settings[NETWORK]->number;
-        double *factors = own->factors[factor_gpu];
+        size_t cuda = (size_t)opened->host->settings[CUDA]->number;
+        size_t network = (size_t)opened->host->settings[NETWORK]->number;
+        double *factors = opened->factors[factor_gpu];
         factors[SLOWDOWN_GEMM] = given[GEMM] > 0 ? given[GEMM] : gemm_factors[factor_gpu][cuda];
         factors[SLOWDOWN_ATTENTION] =
             given[ATTENTION] > 0 ? given[ATTENTION] : factors[SLOWDOWN_GEMM];
@@ -131,11 +131,11 @@ static int open_overlap(const st_plugin_host *host, void **instance)
                                    ? step_factors[network]
                                    : (factors[SLOWDOWN_GEMM] + factors[SLOWDOWN_ELEMENTWISE]) / 2);
     }
-    own->is_given[SLOWDOWN_GEMM] = given[GEMM] > 0;
-    own->is_given[SLOWDOWN_ATTENTION] = given[ATTENTION] > 0 || given[GEMM] > 0;
-    own->is_given[SLOWDOWN_ELEMENTWISE] = given[ELEMENTWISE] > 0;
-    own->is_given[SLOWDOWN_STEP] = given[STEP] > 0;
-    *instance = own;
+    opened->is_given[SLOWDOWN_GEMM] = given[GEMM] > 0;
+    opened->is_given[SLOWDOWN_ATTENTION] = given[ATTENTION] > 0 || given[GEMM] > 0;
+    opened->is_given[SLOWDOWN_ELEMENTWISE] = given[ELEMENTWISE] > 0;
+    opened->is_given[SLOWDOWN_STEP] = given[STEP] > 0;
+    *instance = opened;
     return ST_PLUGIN_OK;
 }
 

@@ -153,9 +153,9 @@ static void write_top(const writer *output)
 {
     static const char *const apart[] = {ST_KEY_NAME, ST_KEY_SHEET, ST_KEY_REFINE};
     const st_job *job = output->file->job;
-    const st_job_value *own = st_job_value_of(job, ST_KEY_SHEET);
+    const st_job_value *given = st_job_value_of(job, ST_KEY_SHEET);
     const char *sheet = output->file->sheet != NULL ? output->file->sheet
-                        : is_given(own)             ? own->text
+                        : is_given(given)           ? given->text
                                                     : NULL;
     st_buffer_quoted(output->buffer, "name: ", st_job_name(job), "");
     if (sheet != NULL)

@@ -614,11 +614,11 @@ const char *st_key_suggestion(const char *section, const char *name, st_errors *
     if (homes != NULL)
         return st_errors_text(errors, "'%s' belongs under %s", name, homes);
     const char *names[KEY_COUNT + SECTION_COUNT + 3];
-    const st_key_section *own = st_section_find(section);
+    const st_key_section *known = st_section_find(section);
     size_t count = add_names_below(section, names);
     names[count++] = "source";
     names[count++] = "doc";
-    if (own != NULL && own->is_file)
+    if (known != NULL && known->is_file)
         names[count++] = "base";
     const char *nearest = st_nearest(name, names, count);
     if (nearest != NULL)

@@ -132,15 +132,15 @@ void st_loader_apply_stack(st_loader *loader)
     if (is_default) {
         /* The stack that the sheet of the job names. */
         const st_key *key = st_key_find(ST_KEY_SHEET);
-        const st_job_value *own = &loader->job->values[st_key_index(key)];
+        const st_job_value *given = &loader->job->values[st_key_index(key)];
         sheet_search search = {.loader = loader, .errors = st_errors_create()};
         if (search.errors == NULL)
             st_note(&loader->status, st_out_of_memory(loader->errors));
         else if (loader->sheet != NULL)
             search_sheet(&search, loader->sheet, (st_place){0});
-        else if (own->text != NULL)
-            search_sheet(&search, own->text,
-                         strchr(own->text, '/') == NULL ? own->place : (st_place){0});
+        else if (given->text != NULL)
+            search_sheet(&search, given->text,
+                         strchr(given->text, '/') == NULL ? given->place : (st_place){0});
         else
             search_sheet(&search, key->default_text, (st_place){0});
         st_errors_destroy(search.errors);

@@ -108,12 +108,12 @@ st_status st_binding_explain(void *context, const double *const *arguments, st_a
     st_provider_term *terms = st_arena_alloc(arena, account->count + 1, sizeof *terms);
     /* "site-b, of 16 ranks on 2 nodes". */
     const char *text;
-    const st_profile *own = binding->entries[entry].entry;
-    if (own->ranks == 0 || own->nodes == 0)
+    const st_profile *profile = binding->entries[entry].entry;
+    if (profile->ranks == 0 || profile->nodes == 0)
         text = st_arena_printf(arena, "%s, of any number of ranks", binding->profile);
     else
         text = st_arena_printf(arena, "%s, of %zu ranks on %zu node%s", binding->profile,
-                               own->ranks, own->nodes, own->nodes == 1 ? "" : "s");
+                               profile->ranks, profile->nodes, profile->nodes == 1 ? "" : "s");
     if (terms == NULL || text == NULL)
         return ST_ERR_MEMORY;
     if (account->count > 0)

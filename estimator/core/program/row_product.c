@@ -536,12 +536,12 @@ void st_product_run(st_product_layout *plan, st_workspace *workspace, const st_p
     }
     for (size_t length = 0; length < plan->list_count; length++)
         for (size_t first = 0; first + length < plan->list_count; first++) {
-            const row_class *self = &plan->classes[class_of_lists(first, first + length)];
-            size_t done = self->first_step;
-            for (size_t i = self->first_turn; i < self->end_turn; i++) {
+            const row_class *class_rows = &plan->classes[class_of_lists(first, first + length)];
+            size_t done = class_rows->first_step;
+            for (size_t i = class_rows->first_turn; i < class_rows->end_turn; i++) {
                 const turn *now = &plan->turns[i];
-                run_steps(plan, workspace, done, now->step, self->rows);
-                size_t rows = self->rows;
+                run_steps(plan, workspace, done, now->step, class_rows->rows);
+                size_t rows = class_rows->rows;
                 const st_program_call *call = now->call;
                 for (size_t j = 0; j < call->provider->argument_count; j++) {
                     double *block =
@@ -558,6 +558,6 @@ void st_product_run(st_product_layout *plan, st_workspace *workspace, const st_p
                                  plan->memory[now->out]);
                 done = now->step;
             }
-            run_steps(plan, workspace, done, self->end_step, self->rows);
+            run_steps(plan, workspace, done, class_rows->end_step, class_rows->rows);
         }
 }

@@ -331,23 +331,23 @@ bool st_paced_product(st_workspace *workspace, const uint8_t *input_lists, size_
     return workspace->product != NULL;
 }
 
-void st_paced_run(st_workspace *workspace, const st_paced *run)
+void st_paced_run(st_workspace *workspace, const st_paced *paced)
 {
-    st_targets targets = {.outputs = run->outputs,
-                          .checks = run->checks,
-                          .rows = run->rows,
+    st_targets targets = {.outputs = paced->outputs,
+                          .checks = paced->checks,
+                          .rows = paced->rows,
                           .without_scalars = true,
-                          .codes = run->codes,
-                          .failures = run->failures,
-                          .refused = run->refused};
-    if (run->rows == 0)
+                          .codes = paced->codes,
+                          .failures = paced->failures,
+                          .refused = paced->refused};
+    if (paced->rows == 0)
         return;
-    if (run->level == 0) {
-        st_layout_make(workspace, run->inputs, &targets);
+    if (paced->level == 0) {
+        st_layout_make(workspace, paced->inputs, &targets);
     } else {
         /* Scalars of a level that has changed, or of a faster one. */
-        const st_column *inputs = run->inputs;
-        const unsigned level = run->level;
+        const st_column *inputs = paced->inputs;
+        const unsigned level = paced->level;
         const st_program *program = workspace->program;
         for (size_t i = 0; i < program->sheet->input_count; i++)
             if (!workspace->varies[i] && workspace->levels[i] >= level)
@@ -358,13 +358,13 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
                 st_layout_settle(workspace, instruction);
         }
     }
-    if (run->level == 0 && workspace->product != NULL)
+    if (paced->level == 0 && workspace->product != NULL)
         st_product_make(workspace->product, workspace, &targets);
-    if (run->refused != NULL)
-        memset(run->refused, 0, run->rows * sizeof *run->refused);
-    const bool whole = run->refused == NULL && st_product_is_ready(workspace->product);
-    run_rows(workspace, &targets, whole ? run->product : NULL);
-    if (run->refused != NULL) {
+    if (paced->refused != NULL)
+        memset(paced->refused, 0, paced->rows * sizeof *paced->refused);
+    const bool whole = paced->refused == NULL && st_product_is_ready(workspace->product);
+    run_rows(workspace, &targets, whole ? paced->product : NULL);
+    if (paced->refused != NULL) {
         /* The same of calls that are the same in all rows. */
         const st_program *program = workspace->program;
         uint32_t number = 0;

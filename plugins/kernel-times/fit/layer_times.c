@@ -33,15 +33,15 @@ typedef struct layer_finder {
     size_t optimizer_ranks;
 } layer_finder;
 
-static pattern *find_pattern(layer_finder *finder, uint64_t mark, const st_repeat *run)
+static pattern *find_pattern(layer_finder *finder, uint64_t mark, const st_repeat *repeat)
 {
     for (size_t i = 0; i < finder->pattern_count; i++)
-        if (finder->patterns[i].mark == mark && finder->patterns[i].period == run->period)
+        if (finder->patterns[i].mark == mark && finder->patterns[i].period == repeat->period)
             return &finder->patterns[i];
     if (finder->pattern_count == MOST_PATTERNS)
         return NULL;
     pattern *made = &finder->patterns[finder->pattern_count++];
-    *made = (pattern){.mark = mark, .period = run->period, .first = run->first};
+    *made = (pattern){.mark = mark, .period = repeat->period, .first = repeat->first};
     return made;
 }
 
@@ -92,13 +92,13 @@ static st_status find_rank(layer_finder *finder, const st_trace *trace, uint32_t
                        "%s" ST_HINT "give the number of layers with --layers",
                        st_or_none(st_repeats_doubt(&repeats, finder->errors)));
     for (size_t i = 0; i < repeats.count; i++) {
-        const st_repeat *run = &repeats.items[i];
-        pattern *into = find_pattern(finder, st_repeat_mark(trace, &repeats, run), run);
+        const st_repeat *repeat = &repeats.items[i];
+        pattern *into = find_pattern(finder, st_repeat_mark(trace, &repeats, repeat), repeat);
         int64_t start_ns = INT64_MAX;
         int64_t end_ns = INT64_MIN;
         if (into == NULL)
             continue;
-        for (uint32_t j = run->first; j < run->first + run->period * run->layers; j++) {
+        for (uint32_t j = repeat->first; j < repeat->first + repeat->period * repeat->layers; j++) {
             const st_trace_event *event = &trace->events[repeats.tasks[j]];
             int64_t *sum = event->class_ == ST_TRACE_COMMUNICATION ? &into->communication_ns
                                                                    : &into->computation_ns;

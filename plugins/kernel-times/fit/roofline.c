@@ -30,9 +30,9 @@ static st_times_roofline line_of(const line_fit *fitted, const double *values)
     return line;
 }
 
-static st_status evaluate(void *self, const double *values, double *estimates)
+static st_status evaluate(void *context, const double *values, double *estimates)
 {
-    const line_fit *fitted = self;
+    const line_fit *fitted = context;
     st_times_roofline line = line_of(fitted, values);
     for (size_t i = 0; i < fitted->count; i++)
         estimates[i] = st_times_roofline_time(&line, fitted->flop[i], fitted->bytes[i]);

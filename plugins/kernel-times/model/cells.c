@@ -93,68 +93,68 @@ static const st_plugin_argument *const backward_moe_arguments[] = {
 /* ---- formulas, as the sheet has them ---- */
 
 /* Two times with a rounded corner; of a sharpness that is none the later one. */
-static void close_layer(const double *own, cell_row *row)
+static void close_layer(const double *given, cell_row *row)
 {
-    double later = fmax(own[0], own[1]);
-    double share = fmin(own[0], own[1]) / later;
-    row->shape.features[ST_TIMES_CLOSED] = later * pow(1 + pow(share, own[2]), 1 / own[2]);
+    double later = fmax(given[0], given[1]);
+    double share = fmin(given[0], given[1]) / later;
+    row->shape.features[ST_TIMES_CLOSED] = later * pow(1 + pow(share, given[2]), 1 / given[2]);
 }
 
-/* own: products, attention, element-wise kernels, casts, adapters */
-static void close_forward(const double *own, cell_row *row)
+/* given: products, attention, element-wise kernels, casts, adapters */
+static void close_forward(const double *given, cell_row *row)
 {
-    row->shape.features[ST_TIMES_CLOSED] = own[0] + own[1] + own[2] + own[3] + own[4];
-    row->rest = own[1] + own[3] + own[4];
+    row->shape.features[ST_TIMES_CLOSED] = given[0] + given[1] + given[2] + given[3] + given[4];
+    row->rest = given[1] + given[3] + given[4];
 }
 
-/* own: those, accumulation, products backward of one forward */
-static void close_backward(const double *own, cell_row *row)
+/* given: those, accumulation, products backward of one forward */
+static void close_backward(const double *given, cell_row *row)
 {
     row->shape.features[ST_TIMES_CLOSED] =
-        own[6] * own[0] + own[1] + 2 * own[2] + own[3] + 2 * own[4] + own[5];
-    row->rest = own[1] + own[3] + 2 * own[4] + own[5];
+        given[6] * given[0] + given[1] + 2 * given[2] + given[3] + 2 * given[4] + given[5];
+    row->rest = given[1] + given[3] + 2 * given[4] + given[5];
 }
 
-static const double *read_experts(const double *own, cell_row *row)
+static const double *read_experts(const double *given, cell_row *row)
 {
     for (size_t i = ST_TIMES_EXPERTS; i <= ST_TIMES_EXPERT_TENSOR; i++)
-        row->shape.features[i] = *own++;
-    return own;
+        row->shape.features[i] = *given++;
+    return given;
 }
 
-static void close_forward_moe(const double *own, cell_row *row)
+static void close_forward_moe(const double *given, cell_row *row)
 {
-    close_forward(read_experts(own, row), row);
+    close_forward(read_experts(given, row), row);
 }
 
-static void close_backward_moe(const double *own, cell_row *row)
+static void close_backward_moe(const double *given, cell_row *row)
 {
-    close_backward(read_experts(own, row), row);
+    close_backward(read_experts(given, row), row);
 }
 
-static void close_wgrad(const double *own, cell_row *row)
+static void close_wgrad(const double *given, cell_row *row)
 {
     /* Frozen weights, whose products have one backward, have no gradients. */
-    row->shape.features[ST_TIMES_CLOSED] = own[2] > 1 ? fmin(own[0], own[1] / 2) : 0;
+    row->shape.features[ST_TIMES_CLOSED] = given[2] > 1 ? fmin(given[0], given[1] / 2) : 0;
 }
 
-static void close_logits(const double *own, cell_row *row)
+static void close_logits(const double *given, cell_row *row)
 {
     const double *x = row->shape.features;
-    double outputs = own[0] / x[ST_TIMES_TENSOR];
+    double outputs = given[0] / x[ST_TIMES_TENSOR];
     double flop = 2 * x[ST_TIMES_TOKENS] * outputs * x[ST_TIMES_HIDDEN];
     double bytes =
         x[ST_TIMES_WIDTH] * (x[ST_TIMES_TOKENS] * x[ST_TIMES_HIDDEN] +
                              x[ST_TIMES_HIDDEN] * outputs + x[ST_TIMES_TOKENS] * outputs);
-    row->shape.features[ST_TIMES_VOCABULARY] = own[0];
-    row->shape.features[ST_TIMES_CLOSED] = 3 * fmax(flop / own[1], bytes / own[2]);
+    row->shape.features[ST_TIMES_VOCABULARY] = given[0];
+    row->shape.features[ST_TIMES_CLOSED] = 3 * fmax(flop / given[1], bytes / given[2]);
 }
 
-static void close_optimizer(const double *own, cell_row *row)
+static void close_optimizer(const double *given, cell_row *row)
 {
-    row->shape.features[ST_TIMES_PARAMETERS] = own[0] / own[1] + own[2] / own[3];
+    row->shape.features[ST_TIMES_PARAMETERS] = given[0] / given[1] + given[2] / given[3];
     row->shape.features[ST_TIMES_CLOSED] =
-        own[6] * own[4] * row->shape.features[ST_TIMES_PARAMETERS] / own[5];
+        given[6] * given[4] * row->shape.features[ST_TIMES_PARAMETERS] / given[5];
 }
 
 #define CELL(which, from, products)                                                                \
@@ -205,7 +205,7 @@ static double value_of(const double *const *columns, size_t column, size_t row)
 
 void st_cell_read(const st_cell *cell, const double *const *columns, size_t row, cell_row *result)
 {
-    double own[ST_CELL_MOST_OWN];
+    double given[ST_CELL_MOST_OWN];
     result->peak = value_of(columns, 0, row);
     result->bandwidth = value_of(columns, 1, row);
     result->rest = 0;
@@ -213,6 +213,6 @@ void st_cell_read(const st_cell *cell, const double *const *columns, size_t row,
         result->shape.features[i] =
             i + 2 < ST_CELL_COMMON ? value_of(columns, i + 2, row) : (double)NAN;
     for (size_t i = ST_CELL_COMMON; i < cell->argument_count; i++)
-        own[i - ST_CELL_COMMON] = value_of(columns, i, row);
-    cell->close(own, result);
+        given[i - ST_CELL_COMMON] = value_of(columns, i, row);
+    cell->close(given, result);
 }

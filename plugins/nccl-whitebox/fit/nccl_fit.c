@@ -73,9 +73,9 @@ static void values_of(const fitter *fit, const double *parameters, double *value
 
 /* One for each row: 1 plus the logarithm of estimated over measured, or of a parameter over its
  * nominal value with the weight of a prior. */
-static st_status evaluate(void *self, const double *parameters, double *estimates)
+static st_status evaluate(void *context, const double *parameters, double *estimates)
 {
-    fitter *fit = self;
+    fitter *fit = context;
     const st_nccl_model *model = &fit->fit->model;
     double values[ST_NCCL_MAX_VARIED];
     values_of(fit, parameters, values);

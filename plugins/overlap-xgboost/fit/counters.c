@@ -187,13 +187,13 @@ st_status st_counters_read(const char *file, const char *text, size_t length, st
     if (counters->kernels == NULL)
         return st_out_of_memory(errors);
     bool known = false;
-    st_field_reader *own = &reader.fields;
+    st_field_reader *field_reader = &reader.fields;
     static const size_t needed[] = {ID, UNIT, VALUE};
-    if (st_fields_find(own)) {
-        for (size_t i = 0; st_fields_have(own, METRIC) && i < ST_COUNT(needed); i++)
-            if (!st_fields_have(own, needed[i]))
-                st_fields_missing(own, fields[needed[i]].name, NULL);
-        known = own->status == ST_OK;
+    if (st_fields_find(field_reader)) {
+        for (size_t i = 0; st_fields_have(field_reader, METRIC) && i < ST_COUNT(needed); i++)
+            if (!st_fields_have(field_reader, needed[i]))
+                st_fields_missing(field_reader, fields[needed[i]].name, NULL);
+        known = field_reader->status == ST_OK;
     }
     /* A row of units follows the heading of the page raw: percents must be percents. */
     for (size_t row = 0; known && row < csv->row_count; row++)

@@ -72,13 +72,13 @@ static const char *renamed(const project *made, const char *text)
 }
 
 /* Makes the folders on the way to a file below the project. */
-static st_status make_folders(const project *own, char *path)
+static st_status make_folders(const project *project_files, char *path)
 {
-    for (char *slash = strchr(path + strlen(own->work) + 1, '/'); slash != NULL;
+    for (char *slash = strchr(path + strlen(project_files->work) + 1, '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
-        st_status status = made ? ST_OK : cannot(own, "create the folder", path);
+        st_status status = made ? ST_OK : cannot(project_files, "create the folder", path);
         *slash = '/';
         if (status != ST_OK)
             return status;

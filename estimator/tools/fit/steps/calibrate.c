@@ -248,9 +248,9 @@ static st_status prepare(fitter *fit)
     return status;
 }
 
-static st_status evaluate(void *self, const double *values, double *estimates)
+static st_status evaluate(void *context, const double *values, double *estimates)
 {
-    fitter *fit = self;
+    fitter *fit = context;
     memcpy(fit->values, values, fit->calibration->varied_count * sizeof *values);
     for (size_t i = 0; i < fit->block_count; i++) {
         fit_block *block = &fit->blocks[i];
@@ -259,11 +259,11 @@ static st_status evaluate(void *self, const double *values, double *estimates)
                 if (block->mixed[j].sources[row] != SIZE_MAX)
                     block->mixed[j].values[row] = fit->values[block->mixed[j].sources[row]];
         double *const outputs[] = {estimates + block->first};
-        const st_paced run = {.inputs = block->columns,
-                              .level = block->laid_out ? 1 : 0,
-                              .rows = block->row_count,
-                              .outputs = outputs};
-        st_paced_run(block->workspace, &run);
+        const st_paced paced = {.inputs = block->columns,
+                                .level = block->laid_out ? 1 : 0,
+                                .rows = block->row_count,
+                                .outputs = outputs};
+        st_paced_run(block->workspace, &paced);
         block->laid_out = true;
     }
     return ST_OK;
@@ -289,19 +289,19 @@ static st_status check_sensitivity(fitter *fit)
         for (size_t j = 0; j < fit->calibration->varied_count; j++)
             values[j] = fit->parameters[j].start;
         values[i] = fit->parameters[i].low;
-        st_status run = evaluate(fit, values, fit->scratch);
+        st_status ran = evaluate(fit, values, fit->scratch);
         values[i] = fit->parameters[i].high;
-        if (run == ST_OK)
-            run = evaluate(fit, values, fit->scratch + rows);
+        if (ran == ST_OK)
+            ran = evaluate(fit, values, fit->scratch + rows);
         varied->moves = false;
-        for (size_t j = 0; j < rows && run == ST_OK; j++) {
+        for (size_t j = 0; j < rows && ran == ST_OK; j++) {
             double low = fit->scratch[j];
             double high = fit->scratch[rows + j];
             varied->moves = varied->moves || (!fit->calibration->rows[j].test &&
                                               !(fabs(high - low) <= 1e-9 * fabs(low)));
         }
-        if (run != ST_OK)
-            return run;
+        if (ran != ST_OK)
+            return ran;
         if (!varied->moves && varied->prior > 0)
             st_report(fit->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                       "no row is sensitive to %s, which stays at its prior", varied->name);

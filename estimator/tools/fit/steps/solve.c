@@ -73,9 +73,9 @@ static bool has_prior(const st_parameter *parameter)
 }
 
 /* GSL's residuals: one per row that counts, one per prior. */
-static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *result)
+static int residuals(const gsl_vector *coordinates, void *context, gsl_vector *result)
 {
-    fit_state *state = self;
+    fit_state *state = context;
     const st_problem *problem = state->problem;
     double values[ST_FIT_MAX_PARAMETERS];
     values_of(problem, coordinates, values);
@@ -107,9 +107,9 @@ static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *resu
 
 /* Central differences. Steps do not shrink with a coordinate: one in the middle of its bounds is 0,
  * or nearly. */
-static int slopes(const gsl_vector *coordinates, void *self, gsl_matrix *result)
+static int slopes(const gsl_vector *coordinates, void *context, gsl_matrix *result)
 {
-    fit_state *state = self;
+    fit_state *state = context;
     (void)gsl_vector_memcpy(state->moved, coordinates);
     for (size_t k = 0; k < coordinates->size; k++) {
         double at = gsl_vector_get(coordinates, k);
@@ -211,7 +211,7 @@ static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *
     st_status first = ST_ERR_MATH;
     bool found = false;
     for (size_t i = 0; i < attempts; i++) {
-        st_solution own = {.rows = best->rows};
+        st_solution tried = {.rows = best->rows};
         const st_problem *problem = state->problem;
         gsl_vector *start = parts->start;
         for (size_t j = 0; j < problem->parameter_count; j++) {
@@ -230,7 +230,7 @@ static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *
         st_status status = ST_ERR_MEMORY;
         gsl_multifit_nlinear_fdf system = {.f = residuals,
                                            .df = slopes,
-                                           .n = own.rows + count_priors(state->problem),
+                                           .n = tried.rows + count_priors(state->problem),
                                            .p = state->problem->parameter_count,
                                            .params = state};
         bool rough = state->problem->rough;
@@ -246,16 +246,16 @@ static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *
             if (code != GSL_SUCCESS && code != GSL_ENOPROG && !(rough && code == GSL_EMAXITER)) {
                 status = state->status != ST_OK ? state->status : ST_ERR_MATH;
             } else {
-                read_solution(state->problem, parts, &own);
-                status = isfinite(own.cost) ? ST_OK : ST_ERR_MATH;
+                read_solution(state->problem, parts, &tried);
+                status = isfinite(tried.cost) ? ST_OK : ST_ERR_MATH;
             }
         }
         if (status != ST_OK && status != ST_ERR_MATH)
             return status;
         if (status != ST_OK)
             continue;
-        if (!found || own.cost < best->cost * (1.0 - 1e-9))
-            *best = own;
+        if (!found || tried.cost < best->cost * (1.0 - 1e-9))
+            *best = tried;
         found = true;
         first = ST_OK;
     }

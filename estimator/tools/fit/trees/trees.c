@@ -90,30 +90,30 @@ st_status st_trees_open(st_trees_library **library, st_errors *errors)
                    "this build lacks XGBoost" ST_HINT
                    "install libxgboost-dev and rebuild with -Dxgboost=enabled");
 #endif
-    st_trees_library *own = calloc(1, sizeof *own);
+    st_trees_library *opened = calloc(1, sizeof *opened);
     const char *missing = NULL;
-    if (own == NULL)
+    if (opened == NULL)
         return st_out_of_memory(errors);
-    own->handle = dlopen("libxgboost.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (own->handle == NULL)
-        own->handle = dlopen("libxgboost.so", RTLD_NOW | RTLD_LOCAL);
-    if (own->handle == NULL) {
-        free(own);
+    opened->handle = dlopen("libxgboost.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (opened->handle == NULL)
+        opened->handle = dlopen("libxgboost.so", RTLD_NOW | RTLD_LOCAL);
+    if (opened->handle == NULL) {
+        free(opened);
         return absent(st_errors_text(errors, "%s", dlerror()), errors);
     }
     for (size_t i = 0; i < ST_COUNT(symbols); i++) {
         /* POSIX lets a function's address travel as an object's; ISO C has no cast for it. */
-        void *found = dlsym(own->handle, symbols[i].name);
-        memcpy((char *)own + symbols[i].offset, &found, sizeof found);
+        void *found = dlsym(opened->handle, symbols[i].name);
+        memcpy((char *)opened + symbols[i].offset, &found, sizeof found);
         missing = found == NULL ? symbols[i].name : missing;
     }
     if (missing != NULL) {
-        (void)dlclose(own->handle);
-        free(own);
+        (void)dlclose(opened->handle);
+        free(opened);
         return absent(st_errors_text(errors, "it has no %s", missing), errors);
     }
-    (void)own->XGBRegisterLogCallback(keep_quiet);
-    *library = own;
+    (void)opened->XGBRegisterLogCallback(keep_quiet);
+    *library = opened;
     return ST_OK;
 }
 
