@@ -7,7 +7,7 @@
 
 #include "overlap-xgboost/fit/recorded.h"
 #include "record/price/imported.h"
-#include "trace/rules.h"
+#include "trace/prices.h"
 #include "record/program_file.h"
 #include "record/split.h"
 #include "trace/store.h"

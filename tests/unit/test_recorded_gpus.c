@@ -3,7 +3,7 @@
 #include "base_support.h"
 
 #include "trace/trace.h"
-#include "trace/recorded_gpus.h"
+#include "trace/gpu_ratios.h"
 
 /* A recording and the prices of two GPUs. */
 typedef struct fixture {

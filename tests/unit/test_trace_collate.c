@@ -6,7 +6,7 @@
  */
 #include "trace_support.h"
 
-#include "trace/collate.h"
+#include "trace/depend.h"
 #include "trace/view.h"
 
 enum { MOST_RANKS = 4, MOST_MADE = 32 };

@@ -5,7 +5,7 @@
 #include "trace/same_job.h"
 #include "trace/trace.h"
 
-#include "trace/event_draft.h"
+#include "trace/scan.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

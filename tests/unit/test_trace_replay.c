@@ -4,7 +4,6 @@
 #include "forms_support.h"
 #include "trace_view_support.h"
 
-#include "trace/trace_rank.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
 

@@ -2,7 +2,6 @@
 /* What reports of recordings say, of views made by hand: sums, shares, rates, what is unknown. */
 #include "forms_support.h"
 
-#include "trace/trace_rank.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
 

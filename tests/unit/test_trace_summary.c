@@ -4,7 +4,7 @@
 #include "trace_view_support.h"
 #include "../support/fixture.h"
 
-#include "trace/event_draft.h"
+#include "trace/scan.h"
 #include "base/numbered_texts.h"
 
 FIXTURE(st_trace *trace; st_trace_summary made;, st_trace_destroy(own->trace););

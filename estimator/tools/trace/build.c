@@ -6,10 +6,9 @@
  * one task with all that the thread did. Every launch has a task of its own, on lanes that hardly
  * ever queue, for the lag between a call and its kernel.
  */
-#include "trace/collate.h"
 #include "trace/depend.h"
 
-#include "trace/task_order.h"
+#include "trace/link.h"
 #include "trace/xalloc.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See collate.h. */
-#include "trace/collate.h"
+/* See depend.h. */
+#include "trace/depend.h"
 
 #include "base/hash.h"
 #include "trace/xalloc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See event_draft.h. Keys may come in any order, and unknown ones are passed over. */
-#include "trace/event_draft.h"
+/* See scan.h. Keys may come in any order, and unknown ones are passed over. */
+#include "trace/scan.h"
 
 #include "base/lists.h"
 

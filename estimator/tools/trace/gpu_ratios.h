@@ -4,6 +4,7 @@
 #define STEPTIME_TRACE_GPU_RATIOS_H
 
 #include "base/csv.h"
+#include "trace/prices.h"
 #include "trace/trace.h"
 
 enum { ST_RATIOS_POINTS = 64 }; /* of a class at most; a doubling each */
@@ -33,5 +34,26 @@ void st_ratios_write(const st_ratios *ratios, st_buffer *buffer);
 /* Refused, with places: other GPUs in one file, durations that do not rise, communication. */
 st_status st_ratios_read(const st_csv *csv, st_arena *arena, st_ratios *ratios,
                          st_errors *errors) ST_NODISCARD;
+
+/*
+ * Kernels of a recording on another GPU: the operator that launches a kernel has the shapes of its
+ * tensors (record_shapes=True), a sheet has the times of these on both GPUs, and the recorded time
+ * changes by the ratio of the two. What a sheet is off on both GPUs alike cancels.
+ */
+
+typedef struct st_recorded_gpus {
+    const st_trace_set *set; /* read with details */
+    st_prices *before;       /* of the GPU that the set was recorded on */
+    st_prices *after;
+    const char *to; /* name of the other GPU */
+} st_recorded_gpus;
+
+/*
+ * The ratios of all kernels that compute, in `arena`. One without shapes takes the mean of its
+ * class, weighted by time. Refused: recordings without shapes; products, convolutions and attention
+ * whose shapes contradict each other.
+ */
+st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
+                             st_trace_kernel_ratios *ratios, st_errors *errors) ST_NODISCARD;
 
 #endif

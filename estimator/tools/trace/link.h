@@ -51,4 +51,71 @@ static inline int64_t st_add_ns(int64_t sum_ns, int64_t duration_ns)
  */
 void st_event_order(const st_trace_event *events, size_t offset, uint32_t *order, size_t count);
 
+/* The events of a rank in the orders in which dependencies are looked for. */
+
+/* Lists one behind the other: items[starts[i]] to items[starts[i + 1]]. */
+typedef struct st_lists {
+    uint32_t *starts;
+    uint32_t *items;
+} st_lists;
+
+/* Which list an item belongs to; ST_TRACE_NONE: to none. */
+typedef uint32_t st_list_of(const void *context, uint32_t item);
+
+/* `count` lists of the numbers below `items`, which keep their order; they live in `arena`. */
+void st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of *which,
+                   const void *context, st_arena *arena);
+
+/* An event and the time by which it is sorted. */
+typedef struct st_launch {
+    int64_t launch_ns;
+    uint32_t event;
+} st_launch;
+
+/* For qsort: by launch, then in the order of the events. */
+ST_COMPARE(st_launch_compare, st_launch, ST_RISING(launch_ns) ST_RISING(event));
+
+typedef struct st_order {
+    const st_trace *trace;
+    st_arena *arena;
+    st_links calls;
+    st_links syncs;
+    uint32_t *call_of; /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
+    int64_t
+        *launch_ns;    /* by event: when a GPU task was launched; without a call, at the earliest */
+    st_lists by_start; /* events: GPU tasks of a stream, by start */
+    st_lists by_launch;    /* by launch */
+    st_lists thread_calls; /* calls of a thread, by start */
+    st_lists call_tasks;   /* GPU tasks of a call (by event), by start */
+    int64_t start_ns;      /* window */
+    int64_t end_ns;
+    size_t gpu_count;
+} st_order;
+
+void st_order_make(const st_trace *trace, st_arena *arena, st_order *order);
+void st_order_free(st_order *order);
+
+/* The last task of a stream that was launched before a time, ST_TRACE_NONE without one. */
+uint32_t st_order_last(const st_order *order, uint32_t track, int64_t before_ns);
+/* The first that was launched at a time or after it. */
+uint32_t st_order_next(const st_order *order, uint32_t track, int64_t from_ns);
+/* How many tasks by start, of this stream and those before it, have begun before a time: the place
+ * behind the last of them in `by_start`; where the stream starts, none of its own has. */
+uint32_t st_order_begun(const st_order *order, uint32_t track, int64_t before_ns);
+/* The last end of all that was launched before a time; INT64_MIN for nothing. */
+int64_t st_order_over_ns(const st_order *order, int64_t before_ns);
+
+/*
+ * The GPU's clock against the host's on one rank. Profilers convert one into the other, and are off
+ * by tens of microseconds at times: then kernels seem to end after the calls have returned that
+ * wait for them, or to begin before they are launched.
+ */
+
+/*
+ * The order of a rank on one clock, for st_order_free: where the GPU's is late, by *late_ns and not
+ * by 0, it is that of a copy in which GPU tasks are earlier by that, and which shares all but the
+ * events.
+ */
+void st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order, int64_t *late_ns);
+
 #endif

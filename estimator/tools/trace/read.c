@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of Kineto: the members around the events, and which events are kept. */
-#include "trace/event_draft.h"
+#include "trace/scan.h"
 #include "trace/link.h"
 #include "trace/store.h"
-#include "trace/visit.h"
 
 #include <stdlib.h>
 #include <string.h>

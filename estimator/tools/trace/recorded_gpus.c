@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of a recording's operators, priced on two GPUs; see recorded.h. */
-#include "trace/recorded_gpus.h"
+/* Shapes of a recording's operators, priced on two GPUs; see gpu_ratios.h. */
+#include "trace/gpu_ratios.h"
 
 #include "base/lists.h"
 #include "base/memory.h"

@@ -5,7 +5,7 @@
 #ifndef STEPTIME_TRACE_REPEAT_H
 #define STEPTIME_TRACE_REPEAT_H
 
-#include "trace/task_order.h"
+#include "trace/link.h"
 
 /* GPU tasks in the order of their launches, from `first`: `layers` times the same `period` tasks.
  */

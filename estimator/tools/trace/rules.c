@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads rules for kernels; see rules.h. */
-#include "trace/rules.h"
+/* Reads rules for kernels; see prices.h. */
+#include "trace/prices.h"
 
 #include "base/yaml_read.h"
 #include "steptime/keys.h"

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Which reader a file needs; see formats.h. */
+/* Which reader a file needs; see store.h. */
 
 static st_trace_format format_of(const char *path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See task_order.h. */
-#include "trace/task_order.h"
+/* See link.h. */
+#include "trace/link.h"
 
 #include "trace/xalloc.h"
 

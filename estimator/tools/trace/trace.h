@@ -206,7 +206,7 @@ typedef struct st_trace_options {
     bool details;           /* keep frames and allocations, too */
     bool without_operators; /* they are for the task graph alone */
     size_t part; /* of a file of several ranks: which one, from 1 on; 0: the file as it is */
-    const struct st_visitor *visitor; /* who looks at every event; see visit.h */
+    const struct st_visitor *visitor; /* who looks at every event; see scan.h */
 } st_trace_options;
 
 /* Reads one file. `options` may be NULL. */

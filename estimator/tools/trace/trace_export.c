@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "trace/link.h"
-#include "trace/visit.h"
+#include "trace/scan.h"
 #include "trace/xalloc.h"
 
 #include <stdlib.h>

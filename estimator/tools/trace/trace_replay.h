@@ -5,7 +5,6 @@
 
 #include "trace/reports.h"
 #include "trace/trace.h"
-#include "trace/trace_rank.h"
 
 /*
  * What a graph of traces makes of extremes: no time on the GPU, none on the host, a class of
@@ -80,5 +79,27 @@ st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay
                             st_trace_times *times, st_errors *errors) ST_NODISCARD;
 /* How long a step lasts on its host, in a replay that ran. */
 int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay);
+
+/* Which class or kernel, which part of the host, how many times as fast, shortens a step most. */
+
+typedef struct st_trace_gain {
+    const char *what;   /* "gemm", a kernel's name, "host", "launch" */
+    const char *change; /* as `trace whatif --set` takes it */
+    int64_t time_ns;    /* of its tasks over all ranks; of the host 0 */
+    int64_t after_ns;
+    int64_t saved_ns;
+} st_trace_gain;
+
+typedef struct st_trace_ranking {
+    double speed;
+    int64_t before_ns;
+    st_trace_gain *gains; /* most saved first */
+    size_t count;
+} st_trace_ranking;
+
+/* Classes, the host, launches and the `top` longest kernels; everything is of `arena`. */
+st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top, st_arena *arena,
+                              st_trace_ranking *ranking, st_errors *errors) ST_NODISCARD;
+void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, st_result *result);
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/lists.h"
 #include "base/number.h"
 #include "trace/link.h"
-#include "trace/trace_rank.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
 #include "trace/xalloc.h"

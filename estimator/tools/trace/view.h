@@ -7,7 +7,7 @@
 #ifndef STEPTIME_TRACE_VIEW_H
 #define STEPTIME_TRACE_VIEW_H
 
-#include "trace/collate.h"
+#include "trace/depend.h"
 #include "trace/reports.h"
 #include "trace/trace.h"
 
@@ -129,7 +129,7 @@ typedef struct st_collectives {
     st_transfer_slowdown slowdown;
 } st_collectives;
 
-/* Ranks are compared on clocks that are aligned where collectives end (collate.h). */
+/* Ranks are compared on clocks that are aligned where collectives end (depend.h). */
 void st_collectives_find(const st_trace_set *set, st_arena *arena, st_collectives *found);
 
 /* Bus over algorithm bandwidth, as nccl-tests define it; NaN for what they do not. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See view_diff.h. Each side is a tree; its nodes become rows by their paths, which are then
+/* See view.h. Each side is a tree; its nodes become rows by their paths, which are then
  * merged. */
 #include "base/number.h"
 #include "base/svg.h"

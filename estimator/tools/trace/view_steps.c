@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a recording belongs to some steps, and what views of it share. */
-#include "trace/task_order.h"
+#include "trace/link.h"
 #include "trace/view.h"
 #include "trace/xalloc.h"
 

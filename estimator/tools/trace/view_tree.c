@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See view_tree.h. Ranges of a thread become a list of moments at which the innermost one changes.
+/* See view.h. Ranges of a thread become a list of moments at which the innermost one changes.
  */
 #include "base/index.h"
 #include "base/svg.h"

@@ -85,7 +85,7 @@ typedef struct st_whatif {
     const st_trace_collective_model *model; /* NULL: rings */
     const st_trace_kernel_ratios *ratios;   /* NULL: the recorded GPU */
     st_whatif_moved moved[ST_TRACE_CLASSES];
-    st_repeat_unit *units; /* of layers or micro-batches, see whatif_repeat.h */
+    st_repeat_unit *units; /* of layers or micro-batches, see below */
     size_t unit_count;
     bool repeats_layers; /* further ones are copies of recorded ones; else these last longer */
     bool repeats_micros;
@@ -195,7 +195,7 @@ void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launche
 
 /*
  * Parts of a recorded step that are to be done less often, or so often as no copies make it
- * (whatif_repeat.h): layers within a pass, micro-batches within a step. What the host and the GPU
+ * (below): layers within a pass, micro-batches within a step. What the host and the GPU
  * do in such a part lasts longer or shorter in proportion; who waits for whom stays.
  */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See whatif_edit.h. Tasks of a graph stay what they are: the first of two kernels that become one
+ * See whatif.h. Tasks of a graph stay what they are: the first of two kernels that become one
  * lasts as long as both and the second no time, without its launch; a kernel with a further one
  * behind it lasts as long as both and what is between them.
  */

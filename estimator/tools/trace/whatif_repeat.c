@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph with parts that are done more often; see whatif_repeat.h. */
+/* A graph with parts that are done more often; see whatif.h. */
 #include "base/lists.h"
 #include "steptime/tool/graph_arrays.h"
 #include "trace/whatif.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 /*
- * Which layers and micro-batches are repeated; see whatif_repeat.h.
+ * Which layers and micro-batches are repeated; see whatif.h.
  *
  * A part runs from the call that launches its first kernel to the call that launches the next
  * part's first one, so that a copy holds all that the host does from one to the next. Of layers

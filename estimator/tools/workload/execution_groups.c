@@ -5,7 +5,6 @@
 #include "base/lists.h"
 #include "base/memory.h"
 #include "trace/bytes.h"
-#include "trace/event_draft.h"
 #include "trace/scan.h"
 
 #include <stdlib.h>

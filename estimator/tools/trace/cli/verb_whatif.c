@@ -12,7 +12,6 @@
 #include "trace/collectives.h"
 #include "steptime/tool/refine_words.h"
 #include "trace/trace_replay.h"
-#include "trace/recorded_gpus.h"
 #include "trace/xalloc.h"
 
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 
 extern const cli_program cli_trace_program;
 
-extern const cli_verb cli_verb_trace_export;
 extern const cli_verb cli_verb_trace_whatif;
 
 #endif
