@@ -58,7 +58,7 @@ def affected(shop, known, changed):
     for path in changed:
         if path in shop.lines and (shop.root / path).exists():
             names |= tests_of_source(shop, known, path)
-        elif reading := {test.name for test in shop.tests if test.source == path or path in test.text}:
+        elif reading := {test.name for test in shop.tests if path == test.source or path.startswith("tests/unit/cases/") and path in test.text}:
             names |= reading  # a test's source, or cases that it names
         else:
             return None

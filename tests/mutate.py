@@ -304,7 +304,8 @@ class Workshop:
             script = ""
             if "property" in suites and not is_built and len(one["cmd"]) == 4:  # python3 -B SCRIPT PROGRAM
                 script, program = one["cmd"][2:]
-                name, target, is_built = f"property_{one['name']}", pathlib.Path(program), True
+                name, target = f"property_{one['name']}", tree / program
+                is_built = build.resolve() in target.resolve().parents
             test = Test(name, suites, one["cmd"], one["env"], one["workdir"] or str(tree),
                         str(target.resolve().relative_to(build.resolve())) if is_built else "", one["name"])
             source = test.target.replace("property/property_", "property/test_") + ".c"
