@@ -384,7 +384,9 @@ def cost(hidden, factor):
 
 def refer_slowdowns(r):
     x = r.x
-    bytes = r.g * r.P_most
+    bytes = r.g * min(r.P_most, max(4e7, 1e6 * r.dp_ranks))  # a bucket of Megatron-Core, or a layer's sharded weights
+    if x.zero > 2:
+        bytes = r.g * r.P_most / max(r.stage[FIRST], r.stage[MIDDLE], r.stage[LAST])
     core = r.core_backward + (r.core_forward if x.recompute == FULL else r.core_again)
     gemm = r.gemm[DENSE]
     rest = r.other[DENSE]

@@ -263,7 +263,8 @@ def expect_units(b, job, plan):
 
 def shards_exposed(job, plan):
     cap = job.unit * job.gather
-    exposed = shard_exposed(cap, job.gather, plan.one_forward, plan.one_backward, job.zero >= 3, plan.scatter,
+    passes = plan.slowed * plan.one_forward, plan.slowed * plan.one_backward
+    exposed = shard_exposed(cap, job.gather, *passes, job.zero >= 3, plan.scatter,
                             *plan.gather)
     return plan.micros * exposed if plan.sharded else 0
 
@@ -272,6 +273,11 @@ def shards_all(job, plan):
     cap = job.unit * job.gather
     total = bucket_total(cap, cap, job.gather, plan.one_backward, 1, *plan.gather)
     return plan.micros * ((2 if job.zero >= 3 else 1) + plan.scatter) * total if plan.sharded else 0
+
+
+def shards_price(job, plan, late):
+    """Hidden units lengthen the passes by what these then lack."""
+    return (shards_all(job, plan) - shards_exposed(job, late)) * (1 - 1 / plan.slowed)
 
 
 def expect_held(b, job, plan):
@@ -334,7 +340,7 @@ def expect_late(b, job, plan, compute, run):
     late = copy(plan)
     late.one_forward *= slowest
     late.one_backward *= slowest
-    step = slowest * compute + b.found("T_weights") + shards_exposed(job, late)
+    step = slowest * compute + b.found("T_weights") + shards_exposed(job, late) + shards_price(job, plan, late)
     if job.ranks > 1 and not plan.sharded:
         run = [*run[:3], run[3] * slowest, *run[4:]]
         step += bucket_exposed(*run) + bucket_price(*run)
@@ -356,7 +362,10 @@ def expect_step(b, job):
     ends = expect_ends(b, job, plan)
     update = plan.parameters / (d if job.zero >= 1 else 1) * job.update / job.memory
     size = PARAMETERS * job.width
-    slow = slowdown_step(size / expect_messages(b, job), job.slow)
+    units = PARAMETERS * job.gather / bucket_count(job.unit * job.gather, job.unit * job.gather, job.gather)
+    buckets_mean = size / expect_messages(b, job)
+    slow = slowdown_step(units if plan.sharded else buckets_mean, job.slow)
+    plan.slowed = max(slow, 1)
     times = expect_buckets(b, job)
     buckets = d > 1 and job.stages == 1 and not plan.sharded
     alone = [job.first, job.cap, job.width, plan.one_backward, 1, *times]
@@ -364,7 +373,7 @@ def expect_step(b, job):
     transfers = b.found("T_transfers")
     comm = transfers + ends + shards_all(job, plan) + (bucket_total(*alone) if buckets else 0)
     exposed = ends + shards_exposed(job, plan) + (bucket_exposed(*run) if buckets else 0)
-    price = bucket_price(*run) if buckets else 0
+    price = bucket_price(*run) if buckets else shards_price(job, plan, plan)
     compute = plan.forward + plan.backward + update
     step = pipeline + update + price + exposed
     b.expect("dp_sent", bytes_sent(job, plan))
