@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "steptime/tool/roles.h"
 
+#include <math.h>
 #include <string.h>
 
 /* An input of a role, of a copy of all values; NULL: the sheet has none. */
@@ -16,12 +17,25 @@ static double *asked_input(const st_estimate *estimate, st_role role, double *va
     return i < estimate->input_count ? &values[i] : NULL;
 }
 
-/* A further row of the program that has run. */
+/* Whether a row has a value that is none, or a check fails that is no warning. */
+static bool is_wrong(const st_estimate *estimate, const double *values, const double *checks)
+{
+    size_t count = 0;
+    const st_sheet_check *all = st_sheet_checks(estimate->sheet, &count);
+    bool wrong = false;
+    for (size_t i = 0; i < count && !estimate->checks_warn; i++)
+        wrong = wrong || (!all[i].warning && checks[i] != 1.0);
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        wrong = wrong || !isfinite(values[i]);
+    return wrong;
+}
+
+/* A further row of the program that has run; what the first one warns of, this one does, too. */
 static st_status run_again(const st_estimate *estimate, st_workspace *workspace,
                            const double *inputs, double *values, double *checks)
 {
     st_status status = st_program_run_one(estimate->program, workspace, inputs, values, checks);
-    if (status == ST_OK && !st_program_is_well(estimate->program, workspace, values, checks))
+    if (status == ST_OK && is_wrong(estimate, values, checks))
         status = st_program_verify(estimate->program, inputs, NULL);
     for (size_t i = 0; i < estimate->shown_count; i++)
         values[i] = st_sheet_known(estimate->sheet, estimate->shown[i].name, values[i]);
