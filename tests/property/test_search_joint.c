@@ -38,7 +38,7 @@ static const question questions[] = {
      "model",
      {"gpt3-175b", "llama3-70b"},
      {"recompute=full", NULL},
-     {"parallel.virtual_stages", "parallel.pp", "parallel.tp=4,8", NULL}},
+     {"parallel.virtual_stages=1,2,3,5,6", "parallel.pp", "parallel.tp=4,8", NULL}},
     {"gpt3-175b-64xa100",
      "cluster.gpus_per_node",
      {"8", "4"},

@@ -17,7 +17,7 @@ static double *asked_input(const st_estimate *estimate, st_role role, double *va
     return i < estimate->input_count ? &values[i] : NULL;
 }
 
-/* Whether a row has a value that is none, or a check fails that is no warning. */
+/* Whether a row has a value that is not finite, or a check other than a warning fails. */
 static bool is_wrong(const st_estimate *estimate, const double *values, const double *checks)
 {
     size_t count = 0;

@@ -212,13 +212,14 @@ static bool allows(const maker *self, st_plan_param param, double value)
         return value == 0 || self->sizes[ST_PARAM_TP] > 1 ||
                self->request->choices[ST_PARAM_SEQUENCE].held;
     case ST_PARAM_ZERO: {
-        /* Where nothing is to be split, the stage of ZeRO is 0, whatever the software runs. */
+        /* Where nothing is to be split, the stage of ZeRO is 0, whatever the software runs, or
+         * what is given. */
         const st_plan_request *request = self->request;
         bool several = self->sizes[ST_PARAM_DP] * self->sizes[ST_PARAM_CP] > 1;
         bool staged = self->sizes[ST_PARAM_PP] > 1 && request->zero_with_stages != 0;
         unsigned runs = staged ? request->zero_with_stages : request->zero;
         if (!several || runs == 0 || !request->choices[ST_PARAM_ZERO].free)
-            return value == 0 || several;
+            return value == 0 || several || request->choices[ST_PARAM_ZERO].held;
         return (runs >> (unsigned)value & 1U) != 0;
     }
     default: /* sizes that the enumeration of shapes has chosen, and what suits every plan */
@@ -484,6 +485,88 @@ static st_status split(maker *self, size_t depth, double left)
     return status;
 }
 
+/* --- the job's own plan ---------------------------------------------------------------------- */
+
+static size_t place_of(const double *values, size_t count, double value)
+{
+    size_t i = 0;
+    while (i < count && values[i] != value)
+        i++;
+    return i;
+}
+
+/* The number of a plan; UINT64_MAX: it is none of them. */
+static uint64_t find_plan(const st_plans *plans, const double values[ST_PARAMS])
+{
+    for (size_t i = 0; i < plans->shape_count; i++) {
+        const st_shape *shape = &plans->shapes[i];
+        uint64_t number = 0;
+        bool same = memcmp(shape->sizes, values, sizeof shape->sizes) == 0;
+        for (size_t k = 0; k < ST_SHAPE_LISTS && same; k++) {
+            size_t at = place_of(shape->lists[k], shape->counts[k], values[ST_PARAM_VIRTUAL + k]);
+            same = at < shape->counts[k];
+            number = number * shape->counts[k] + at;
+        }
+        if (same)
+            return shape->first + number;
+    }
+    return UINT64_MAX;
+}
+
+/* What has nothing to split splits nothing. */
+static void settle(const st_plan_request *request, double values[ST_PARAMS])
+{
+    if (request->choices[ST_PARAM_ZERO].free && values[ST_PARAM_DP] * values[ST_PARAM_CP] == 1)
+        values[ST_PARAM_ZERO] = 0;
+    if (request->choices[ST_PARAM_SEQUENCE].free && values[ST_PARAM_TP] == 1)
+        values[ST_PARAM_SEQUENCE] = 0;
+}
+
+/* The job's own plan, where it takes as many GPUs as are asked for, nobody lists values, and batch
+ * and experts divide: an estimate runs it, whatever its stages have. */
+static st_status add_own(maker *self)
+{
+    const st_plan_request *request = self->request;
+    double *own = st_arena_alloc(self->arena, ST_PARAMS, sizeof *own);
+    double ranks = 1;
+    self->plans->own = UINT64_MAX;
+    if (request->own == NULL)
+        return ST_OK;
+    if (own == NULL)
+        return st_out_of_memory(self->errors);
+    memcpy(own, request->own, ST_PARAMS * sizeof *own);
+    for (size_t i = ST_PARAM_TP; i <= ST_PARAM_DP; i++)
+        ranks *= own[i];
+    if (place_of(request->gpus, request->gpus_count, ranks) == request->gpus_count)
+        return ST_OK;
+    for (size_t i = ST_PARAM_TP; i < ST_PARAMS; i++) {
+        const st_plan_choice *choice = &request->choices[i];
+        bool listed = !choice->free && !choice->held && i != ST_PARAM_RECOMPUTE;
+        if (listed ||
+            (choice->count > 0 && place_of(choice->values, choice->count, own[i]) == choice->count))
+            return ST_OK;
+    }
+    settle(request, own);
+    memcpy(self->sizes, own, sizeof self->sizes);
+    if (!allows(self, ST_PARAM_MICRO, own[ST_PARAM_MICRO]) ||
+        !allows(self, ST_PARAM_EP, own[ST_PARAM_EP]))
+        return ST_OK;
+    own[ST_PARAM_NODES] = request->gpus_per_node > 0 ? ceil(ranks / request->gpus_per_node) : 1;
+    self->plans->own = find_plan(self->plans, own);
+    if (self->plans->own != UINT64_MAX)
+        return ST_OK;
+    st_shape shape = {.first = self->plans->count};
+    memcpy(shape.sizes, own, sizeof shape.sizes);
+    for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
+        shape.lists[i] = &own[ST_PARAM_VIRTUAL + i];
+        shape.counts[i] = 1;
+    }
+    if (!ST_APPEND(self->arena, self->plans->shapes, self->plans->shape_count, shape))
+        return st_out_of_memory(self->errors);
+    self->plans->own = self->plans->count++;
+    return ST_OK;
+}
+
 st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plans *plans,
                         st_errors *errors)
 {
@@ -502,7 +585,7 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
                                                            : 1;
         status = split(&self, 0, gpus);
     }
-    return status;
+    return status == ST_OK ? add_own(&self) : status;
 }
 
 /* Whether first and last stage are as add_shapes() makes them for this number of layers. */
@@ -524,7 +607,8 @@ bool st_plan_divides(const st_plan_request *whole, const double bases[ST_PLAN_BA
     const bool ends_free =
         whole->choices[ST_PARAM_FIRST].free && whole->choices[ST_PARAM_LAST].free;
     maker self = {.request = &request, .most_layers = bases[ST_PLAN_LAYERS]};
-    request.choices[ST_PARAM_SEQUENCE].held = true; /* it depends on none of the bases */
+    request.choices[ST_PARAM_SEQUENCE].held = true; /* they depend on none of the bases */
+    request.choices[ST_PARAM_ZERO].held = true;
     for (size_t i = 0; i < ST_PLAN_BASES; i++)
         request.bases[i] = (st_plan_numbers){.values = &bases[i], .count = 1};
     memcpy(self.sizes, values, sizeof self.sizes);

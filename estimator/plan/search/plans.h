@@ -76,6 +76,8 @@ typedef struct st_plan_request {
     unsigned zero_with_stages; /* and those of several pipeline stages */
     bool whole_groups;         /* interleaved: micro-batches are a multiple of the stages */
     bool near_ends;            /* the ends lack layers of one chunk at most */
+    const double
+        *own;        /* the job's own plan, one of the plans whatever divides; NULL: it has none */
     double balanced; /* a balanced layout distributes so many parts besides the layers; 0: none */
 } st_plan_request;
 
@@ -100,6 +102,7 @@ typedef struct st_plans {
     st_shape *shapes;
     size_t shape_count;
     uint64_t count;
+    uint64_t own; /* the number of the job's own plan; UINT64_MAX: it is none of them */
     st_plan_miss miss;
 } st_plans;
 

@@ -519,6 +519,22 @@ static void limit_to_stack(st_search *search)
                         choices[ST_PARAM_LAST].free;
 }
 
+/* The plan that the job itself gives, where nothing that plans depend on varies with it. */
+static st_status add_own(st_search *search, st_errors *errors)
+{
+    st_plan_request *wanted = &search->wanted;
+    double *own = st_arena_alloc(search->space->arena, ST_PARAMS, sizeof *own);
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    if (wanted->balanced > 0 || wanted->nodes_differ || search->bases_differ ||
+        search->zipped_count > 0 || search->space->axis_count > 0)
+        return ST_OK;
+    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++)
+        own[param] = own_value(search, param);
+    wanted->own = own;
+    return ST_OK;
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 static void note_varying(st_search *search)
@@ -638,6 +654,8 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
                                         ? "sizes do not divide, zipped keys do not match, or the "
                                           "stack does not support it (see limits)"
                                         : "the stack does not support it (see limits)";
+    if (status == ST_OK)
+        status = add_own(search, errors);
     if (status == ST_OK)
         status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
     if (status == ST_OK) {

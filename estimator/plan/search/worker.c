@@ -147,7 +147,9 @@ st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *p
         }
         self->infeasible[row] =
             (search->bases_differ && !st_plan_divides(&search->wanted, bases, values)) ||
-            !st_plan_runs(&search->wanted, bases, values) || !is_zipped(self, values, row);
+            (!st_plan_runs(&search->wanted, bases, values) &&
+             self->plans[row] != search->plans.own) ||
+            !is_zipped(self, values, row);
     }
     for (size_t i = 0; i < self->alias_count; i++)
         memcpy(self->aliases[i].column, self->columns[self->aliases[i].param],
