@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LAYER_SHEET "ddp"
+
 enum { USUAL_TOKENS = 4 * 1024 * 1024, USUAL_SEQUENCE = 4096, MOST_GPUS = 1000000 };
 
 /* ---- assignments ---- */
@@ -100,6 +102,16 @@ static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
 }
 #endif
 
+/* A model given as a list of layers, which the default sheet does not read. */
+static bool has_layer_list(const cli_run *run, const char *model)
+{
+    const st_yaml_node *root = NULL;
+    return !is_json(model) &&
+           st_paths_read_yaml(run->paths, ST_FOLDER_MODELS, model, run->arena, &root, NULL) ==
+               ST_OK &&
+           st_yaml_get(root, "layer_list") != NULL;
+}
+
 /* ---- the batch ---- */
 
 /* As many sequences as make 4 Mi tokens, rounded up so that odd numbers of GPUs divide them. */
@@ -152,7 +164,7 @@ static st_status check_mistaken(cli_run *run)
                                mistaken);
 }
 
-static st_status check(cli_run *run)
+static st_status check(cli_run *run, const char *gpus)
 {
     const cli_asked *asked = &run->common.asked;
     const char *verb = run->verb->name;
@@ -180,14 +192,30 @@ static st_status check(cli_run *run)
                     run->verb->name, name));
         return ST_OK;
     }
+    const char *given = asked->cluster != NULL       ? "--cluster"
+                        : asked->batch > 0           ? "--batch"
+                        : asked->sequence > 0        ? "--sequence"
+                        : run->common.sheet != NULL  ? "--sheet"
+                        : run->common.sets.count > 0 ? "--set"
+                                                     : NULL;
+    if (asked->model == NULL && given != NULL)
+        return cli_wrong_use(run,
+                             st_errors_text(run->errors, "%s requires JOB or --model%s", given,
+                                            asked->cluster != NULL ? "" : " and --cluster"),
+                             "add the name of a job, or --model NAME, such as --model llama3-8b; "
+                             "'steptime list jobs' "
+                             "and 'steptime list models' list both");
     if (asked->model == NULL)
         return cli_wrong_use(
             run, st_errors_text(run->errors, "'%s' requires JOB, or --model and --cluster", verb),
             st_errors_text(run->errors, "see 'steptime help %s'", verb));
     if (asked->cluster == NULL)
         return cli_wrong_use(
-            run, "--model requires --cluster",
-            "add --cluster NAME, such as --cluster dgx-h100; 'steptime list clusters' lists all");
+            run,
+            st_errors_text(run->errors, "--model requires --cluster%s",
+                           gpus == NULL && strcmp(verb, "estimate") == 0 ? " and --gpus" : ""),
+            "add --cluster NAME --gpus N, such as --cluster dgx-h100 --gpus 64; 'steptime list "
+            "clusters' lists all");
     return ST_OK;
 }
 
@@ -205,20 +233,28 @@ st_status cli_job_read(cli_run *run, const char *gpus)
 {
     const cli_asked *asked = &run->common.asked;
     cli_texts texts = {0};
-    st_status status = check(run);
+    st_status status = check(run, gpus);
     if (status != ST_OK || run->argument_count > 0)
         return status;
     const char *model = stem_of(run, asked->model);
     const char *cluster = stem_of(run, asked->cluster);
     if (model == NULL || cluster == NULL)
         return st_out_of_memory(run->errors);
-    status =
-        cli_add_text(run, &texts, st_arena_printf(run->arena, "name=%s on %s", model, cluster));
+    status = cli_paths(run);
+    if (status == ST_OK)
+        status =
+            cli_add_text(run, &texts, st_arena_printf(run->arena, "name=%s on %s", model, cluster));
     if (status == ST_OK)
         status = add_set(run, &texts, "cluster", asked->cluster);
     if (status == ST_OK)
         status = is_json(asked->model) ? import_model(run, asked->model, &texts)
                                        : add_set(run, &texts, "model", asked->model);
+    if (status == ST_OK && run->common.sheet == NULL && !is_set(run, ST_KEY_SHEET) &&
+        has_layer_list(run, asked->model)) {
+        status = add_set(run, &texts, ST_KEY_SHEET, LAYER_SHEET);
+        if (status == ST_OK)
+            status = add_set(run, &run->common.asked.assumed, "--sheet", LAYER_SHEET);
+    }
     if (status == ST_OK)
         status = add_batch(run, gpus, &texts);
     for (size_t i = 0; i < run->common.sets.count && status == ST_OK; i++)

@@ -54,7 +54,10 @@ static void bind_without_value(binding *binder, const st_sheet_input *input, st_
         bound->value = input->default_value;
         return;
     }
-    ST_NOTE(binder, ST_ERR_NAME, (st_place){.file = binder->job->file},
+    const char *file = binder->job->file;
+    if (file == NULL || file[0] == '\0') /* options describe it */
+        file = st_errors_text(binder->errors, "job '%s'", st_job_name(binder->job));
+    ST_NOTE(binder, ST_ERR_NAME, (st_place){.file = file},
             "%s has no value for %s (%s)" ST_HINT "%s", input->from, reader_of(binder, input),
             input->doc, st_or_none(remedy_for(binder, input)));
 }

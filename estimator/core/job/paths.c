@@ -5,6 +5,7 @@
  */
 #include "steptime/paths.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "job/files.h"
 #include "job/installed.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum { SHOWN_NAMES = 8, SHOWN_BYTES = 300 };
@@ -173,6 +175,14 @@ static bool is_file(const char *path)
     return path != NULL && stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
+/* Whether a name is another one, or one of its family: "h100-sxm" is of "H100". */
+static bool is_of_family(const char *name, const char *family)
+{
+    size_t length = strlen(family);
+    return length > 0 && strncasecmp(name, family, length) == 0 &&
+           (name[length] == '\0' || name[length] == '-');
+}
+
 static st_status unknown_name(const lookup *request)
 {
     const st_path_entry *entries = NULL;
@@ -199,6 +209,15 @@ static st_status unknown_name(const lookup *request)
         for (size_t i = 0; names != NULL && i < count; i++)
             names[i] = entries[i].name;
         nearest = names != NULL ? st_nearest(request->name, names, count) : NULL;
+        /* "llama3": several names begin with it. */
+        const char *family = "";
+        size_t found = 0;
+        for (size_t i = 0; i < count; i++)
+            if (is_of_family(entries[i].name, request->name) && found++ < SHOWN_NAMES)
+                st_text_add(request->arena, &family, ", ", "%s", entries[i].name);
+        if (found > 1)
+            remedy = st_errors_text(request->errors, "there are %s%s", st_or_none(family),
+                                    found > SHOWN_NAMES ? ", ..." : "");
     }
     st_errors *errors = request->errors;
     return st_fail(errors, ST_ERR_NAME, request->place,
@@ -340,7 +359,7 @@ const char *st_paths_profiles(const st_paths *paths)
 
 enum { SHOWN_CLUSTERS = 6 };
 
-/* "dgx-h100, llama3-h100"; "" where no cluster has the GPU. */
+/* "dgx-h100, llama3-h100"; "" where no cluster has the GPU, or one of that family. */
 static const char *clusters_with(const st_paths *paths, const char *gpu, st_arena *arena,
                                  st_errors *errors)
 {
@@ -358,7 +377,7 @@ static const char *clusters_with(const st_paths *paths, const char *gpu, st_aren
         const st_yaml_node *named = st_yaml_get(root, "gpu");
         if (named != NULL && named->kind == ST_YAML_MAP)
             named = st_yaml_get(named, "base");
-        if (named == NULL || named->kind != ST_YAML_SCALAR || strcmp(named->text, gpu) != 0)
+        if (named == NULL || named->kind != ST_YAML_SCALAR || !is_of_family(named->text, gpu))
             continue;
         text = st_errors_text(errors, "%s%s%s", text, found > 0 ? ", " : "",
                               found == SHOWN_CLUSTERS ? "..." : entries[i].name);
@@ -406,5 +425,9 @@ const char *st_wrong_kind_hint(const st_paths *paths, st_folder wanted, const ch
         }
         return st_errors_text(errors, "%s is a %s", name, st_folder_shape_of(kind)->noun);
     }
+    const char *clusters =
+        wanted == ST_FOLDER_CLUSTERS ? clusters_with(paths, name, arena, errors) : "";
+    if (clusters[0] != '\0')
+        return st_errors_text(errors, "clusters with %s: %s", name, clusters);
     return NULL;
 }

@@ -706,13 +706,28 @@ bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, 
 static bool check_formula(st_checker *checker, const st_formula *formula, const st_type *type,
                           const char *kind, const char *name)
 {
+    size_t error = st_errors_size(checker->errors);
     checker->formula = formula;
-    if (formula->expr == NULL || !st_checker_expr(checker, formula->expr))
-        return false;
-    if (fits_type(formula->expr, type))
+    bool typed = formula->expr != NULL && st_checker_expr(checker, formula->expr);
+    if (typed && fits_type(formula->expr, type))
         return true;
     const char *what = name == NULL ? kind : st_errors_text(checker->errors, "%s '%s'", kind, name);
-    return st_checker_expect(checker, formula->expr, type, what);
+    bool fits = typed && st_checker_expect(checker, formula->expr, type, what);
+    if (!fits && error < st_errors_size(checker->errors) &&
+        st_errors_at(checker->errors, error)->status == ST_ERR_UNIT) {
+        st_unit_fault *fault = &checker->faults->items[checker->faults->count++];
+        *fault = (st_unit_fault){.expr = formula->expr,
+                                 .error = error,
+                                 .errors = st_errors_size(checker->errors) - error};
+        if (checker->function != NULL) {
+            fault->kind = ST_NAME_FUNCTION;
+            fault->owner = (size_t)(checker->function - checker->sheet->functions);
+        } else if (strcmp(kind, "cell") == 0) {
+            fault->kind = ST_NAME_CELL;
+            fault->owner = (size_t)(formula - checker->sheet->cell_formulas);
+        }
+    }
+    return fits;
 }
 
 /* The height of a tree once the functions are expanded. */
@@ -751,10 +766,11 @@ void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors)
     }
 }
 
-st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors)
+st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_unit_faults *faults,
+                             st_errors *errors)
 {
     size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
-    st_checker checker = {.sheet = sheet, .errors = errors, .arena = arena};
+    st_checker checker = {.sheet = sheet, .errors = errors, .arena = arena, .faults = faults};
     st_sheet *function_sheet = checker.sheet;
     for (size_t i = 0; i < function_sheet->function_count; i++) {
         checker.function = &function_sheet->functions[i];

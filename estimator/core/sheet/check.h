@@ -6,6 +6,7 @@
 #define STEPTIME_SHEET_CHECK_H
 
 #include "sheet/internal.h"
+#include "sheet/unit_faults.h"
 
 typedef struct st_checker {
     st_sheet *sheet;
@@ -15,6 +16,7 @@ typedef struct st_checker {
     size_t type_count;
     const st_formula *formula;         /* the one being checked */
     const st_sheet_function *function; /* whose body it is; NULL: a cell, a check or a message */
+    st_unit_faults *faults;
 } st_checker;
 
 /* Resolves and types a tree; false when an error was reported. */

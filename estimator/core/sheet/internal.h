@@ -71,7 +71,9 @@ struct st_sheet {
  * Resolves names, checks types, finds cycles. Adds every error to `errors`; returns the status of
  * the first.
  */
-st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
+struct st_unit_faults;
+st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, struct st_unit_faults *faults,
+                             st_errors *errors) ST_NODISCARD;
 /* Roles that name no cell, or one of another unit. */
 st_status st_sheet_check_roles(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
 /* The same for what the summary names. */

@@ -6,6 +6,7 @@
  */
 #include "sheet/image.h"
 #include "sheet/loader.h"
+#include "sheet/unit_faults.h"
 
 #include "base/memory.h"
 
@@ -195,13 +196,19 @@ static st_status load_sheet(st_loader *loader, const st_source *source, const st
     st_loader_check_overrides(loader, &loader->role_overrides);
     if (!loader->include_failed && sort_entries(loader)) {
         st_sheet_expand(loader->sheet, loader->arena, errors);
-        status = st_sheet_check_all(loader->sheet, loader->arena, errors);
-        st_status roles = st_sheet_check_roles(loader->sheet, loader->arena, errors);
+        st_unit_faults faults = {.count = 0};
+        st_errors *found = st_errors_create();
+        if (found == NULL)
+            return st_out_of_memory(errors);
+        status = st_sheet_check_all(loader->sheet, loader->arena, &faults, found);
+        st_status roles = st_sheet_check_roles(loader->sheet, loader->arena, found);
         st_note(&status, roles);
-        st_note(&status, st_sheet_check_summary(loader->sheet, loader->arena, errors));
+        st_note(&status, st_sheet_check_summary(loader->sheet, loader->arena, found));
+        st_unit_faults_report(loader->sheet, &faults, found, errors);
+        st_errors_destroy(found);
     }
     if (st_errors_count(errors, ST_SEVERITY_ERROR) > before)
-        return status != ST_OK ? status : st_errors_status(errors);
+        return status == ST_ERR_MEMORY ? status : st_errors_status(errors);
     st_sheet_warn_unused(loader->sheet, errors);
     *sheet = loader->sheet;
     return ST_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small steps that every part of the sheet reader takes. */
 #include "sheet/loader.h"
+#include "sheet/unit_faults.h"
 
 #include "base/chars.h"
 
@@ -150,8 +151,11 @@ bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type)
             return true;
         }
     }
-    return st_unit_parse(node->text, node->length, st_yaml_place_at(node, 0), &type->unit,
-                         loader->errors) == ST_OK;
+    bool known = st_unit_parse(node->text, node->length, st_yaml_place_at(node, 0), &type->unit,
+                               loader->errors) == ST_OK;
+    if (!known) /* unit_faults.c leaves out what follows from it */
+        (void)snprintf(type->unit.text, sizeof type->unit.text, "%s", ST_UNIT_UNKNOWN);
+    return known;
 }
 
 bool st_loader_formula(st_loader *loader, const st_yaml_node *scalar, st_formula *formula)

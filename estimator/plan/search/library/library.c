@@ -7,6 +7,8 @@
 #include "search/guided/guided_module.h"
 #include "search/search_state.h"
 
+#include "steptime/keys.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +213,21 @@ static st_status fill_reasons(finding *self, st_best *best)
     return ST_OK;
 }
 
+/* The report of a search has it at its head. */
+static void warn_of_part_nodes(const st_search *search, st_errors *errors)
+{
+    if (search->used_gpus <= 0 || search->wanted.gpus_count != 1)
+        return;
+    double gpus = search->wanted.gpus[0];
+    double below = floor(gpus / search->node_gpus) * search->node_gpus;
+    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = "--gpus"},
+              "%.10g GPUs do not fill nodes of %.10g: %.10g GPUs of each of %.10g nodes are used "
+              "(%s=%.10g)" ST_HINT "--gpus %.10g or %.10g fills nodes",
+              gpus, search->node_gpus, search->used_gpus, gpus / search->used_gpus,
+              ST_KEY_CLUSTER_GPUS_USED_PER_NODE, search->used_gpus, below,
+              below + search->node_gpus);
+}
+
 st_status st_best_find(const st_paths *paths, const st_best_request *request, st_arena *arena,
                        st_best *best, st_errors *errors)
 {
@@ -252,6 +269,8 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
         wanted.space.seed = search_request->seed;
         status = st_search_create(self.paths, &wanted, self.arena, &self.search, self.errors);
     }
+    if (status == ST_OK)
+        warn_of_part_nodes(self.search, self.errors);
     if (status == ST_OK && request->job.cell_count > 0) {
         /* The same space once more, with the cells of the request. */
         const st_job_request *job = &self.request->job;

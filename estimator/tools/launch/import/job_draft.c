@@ -70,6 +70,27 @@ const char *st_draft_source(const st_draft *draft)
 
 /* ---- the request ---- */
 
+/* Adds "NAME=VALUE" to a list, or puts it in the place of one with the same name. */
+static void put_assignment(const char **list, size_t *count, const char *assignment)
+{
+    size_t length = strcspn(assignment, "=");
+    size_t at = 0;
+    while (at < *count &&
+           (strncmp(list[at], assignment, length) != 0 || list[at][length] != assignment[length]))
+        at++;
+    *count += at == *count;
+    list[at] = assignment;
+}
+
+static bool refuse_section(st_draft *draft, const char *key)
+{
+    ST_NOTE(draft, ST_ERR_USAGE, (st_place){.file = "--set"},
+            "'%s' cannot be set in an import" ST_EXPECTED
+            "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
+            key, strcmp(key, ST_KEY_CLUSTER) == 0 ? "use --cluster" : "");
+    return false;
+}
+
 /* Assignments fill in a job that the source describes; whole sections come from the source. */
 static bool is_key_set(st_draft *draft, const char *set)
 {
@@ -78,13 +99,13 @@ static bool is_key_set(st_draft *draft, const char *set)
         st_draft_out_of_memory(draft);
         return false;
     }
-    if (st_section_find(read.key) == NULL && strncmp(read.key, ST_KEY_CONSTANTS ".", 10) != 0)
-        return true; /* the loader reports what is wrong with others */
-    ST_NOTE(draft, ST_ERR_USAGE, (st_place){.file = "--set"},
-            "'%s' cannot be set in an import" ST_EXPECTED
-            "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
-            read.key, strcmp(read.key, ST_KEY_CLUSTER) == 0 ? "use --cluster" : "");
-    return false;
+    if (strcmp(read.key, ST_KEY_STACK) == 0)
+        put_assignment(draft->files, &draft->file_count, set);
+    else if (strncmp(read.key, ST_KEY_CONSTANTS ".", 10) == 0)
+        put_assignment(draft->constants, &draft->constant_count, set + strspn(set, " ") + 10);
+    else if (st_section_find(read.key) != NULL)
+        return refuse_section(draft, read.key);
+    return true; /* the loader reports what is wrong with others */
 }
 
 /* What follows "PREFIX" in an assignment; NULL where it begins otherwise. */
@@ -105,18 +126,6 @@ static bool is_file_set(const char *assignment)
     path[length] = '\0';
     const st_key_section *section = st_section_find(path);
     return section != NULL && section->is_file;
-}
-
-/* Adds "NAME=VALUE" to a list, or puts it in the place of one with the same name. */
-static void put_assignment(const char **list, size_t *count, const char *assignment)
-{
-    size_t length = strcspn(assignment, "=");
-    size_t at = 0;
-    while (at < *count &&
-           (strncmp(list[at], assignment, length) != 0 || list[at][length] != assignment[length]))
-        at++;
-    *count += at == *count;
-    list[at] = assignment;
 }
 
 /* The user's cluster replaces all that the source carries of one. */
@@ -146,9 +155,10 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
     *draft = (st_draft){
         .request = request, .arena = arena, .errors = errors, .cluster = request->cluster};
     draft->values = st_draft_alloc(draft, key_count, sizeof *draft->values);
-    draft->constants = st_draft_alloc(draft, carried_count + 1, sizeof *draft->constants);
-    draft->files = st_draft_alloc(draft, carried_count + 1, sizeof *draft->files);
-    const char **sets = st_draft_alloc(draft, request->set_count + carried_count + 1, sizeof *sets);
+    const size_t most = request->set_count + carried_count + 1;
+    draft->constants = st_draft_alloc(draft, most, sizeof *draft->constants);
+    draft->files = st_draft_alloc(draft, most, sizeof *draft->files);
+    const char **sets = st_draft_alloc(draft, most, sizeof *sets);
     if (draft->status != ST_OK)
         return draft->status;
     /* Files and constants that the source carries; they are not keys. */
