@@ -150,8 +150,56 @@ static int on_bool(void *context, int value)
     return add_node(context, ST_JSON_BOOL, text, strlen(text)) != NULL;
 }
 
+/* Numbers that Python's json writes and JSON lacks, and numbers in their place for yajl. */
+static const struct {
+    const char *python;
+    const char *json;
+} extremes[] = {{"Infinity", "1e9999998"}, {"NaN", "1e9999999"}};
+
+static const char *extreme_at(const char *text, size_t left, size_t *length)
+{
+    for (size_t i = 0; i < ST_COUNT(extremes); i++) {
+        *length = strlen(extremes[i].python);
+        if (left >= *length && memcmp(text, extremes[i].python, *length) == 0)
+            return extremes[i].json;
+    }
+    return NULL;
+}
+
+/* The text with JSON's numbers in the place of extremes outside of texts; lines stay. */
+static void replace_extremes(const char *text, size_t length, st_buffer *buffer)
+{
+    bool quoted = false;
+    size_t from = 0;
+    for (size_t i = 0, size = 0; i < length; i++) {
+        if (quoted && text[i] == '\\') {
+            i++;
+            continue;
+        }
+        quoted = text[i] == '"' ? !quoted : quoted;
+        const char *number = quoted || (text[i] != 'I' && text[i] != 'N')
+                                 ? NULL
+                                 : extreme_at(text + i, length - i, &size);
+        if (number == NULL)
+            continue;
+        st_buffer_printf(buffer, "%.*s%s", (int)(i - from), text + from, number);
+        from = i + size;
+        i = from - 1;
+    }
+    if (from > 0)
+        st_buffer_printf(buffer, "%.*s", (int)(length - from), text + from);
+}
+
 static int on_number(void *context, const char *text, size_t length)
 {
+    size_t sign = text[0] == '-' ? 1 : 0;
+    for (size_t i = 0; i < ST_COUNT(extremes); i++)
+        if (length - sign == strlen(extremes[i].json) &&
+            memcmp(text + sign, extremes[i].json, length - sign) == 0) {
+            text = sign > 0 && i == 0 ? "-Infinity" : extremes[i].python;
+            length = strlen(text);
+            break;
+        }
     return add_node(context, ST_JSON_NUMBER, text, length) != NULL;
 }
 
@@ -248,6 +296,19 @@ st_status st_json_parse(const char *file, const char *text, size_t length, st_ar
         text += 3;
         length -= 3;
     }
+    st_buffer replaced = {0};
+    replace_extremes(text, length, &replaced);
+    const char *copy =
+        replaced.length > 0 ? st_arena_copy(arena, replaced.data, replaced.length) : NULL;
+    if (replaced.failed || (replaced.length > 0 && copy == NULL)) {
+        st_buffer_free(&replaced);
+        return st_out_of_memory(errors);
+    }
+    if (copy != NULL) {
+        text = copy;
+        length = replaced.length;
+    }
+    st_buffer_free(&replaced);
     json_reader reader = {.text = text, .arena = arena, .line = 1};
     st_status status = ST_OK;
     bool parsed = run_parser(&reader, length);

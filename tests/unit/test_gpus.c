@@ -15,6 +15,7 @@ static const st_path_entry entries[] = {
     {.name = "l40s"},
     {.name = "v100-sxm"},
     {.name = "rtx-pro-6000"},
+    {.name = "mi300x"},
 };
 static const st_gpus gpus = {entries, sizeof entries / sizeof entries[0]};
 
@@ -70,6 +71,9 @@ TEST(devices_have_words_that_do_not_count)
 {
     static const char *const cases[][2] = {
         {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+        {"AMD Instinct MI300X", "mi300x"},
+        {"AMD_Instinct_MI300X_OAM", "mi300x"},
+        {"AMD Instinct MI300X VF", "mi300x"},
         {"NVIDIA H100 PCIe", "h100-pcie"},
         {"NVIDIA A100 80 GB (one of eight)", "a100-sxm-80gb"},
         {"NVIDIA A100(one of eight) 80 GB", NULL},

@@ -120,9 +120,10 @@ const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_g
 /* Words of a device's name that say no more than its maker and memory. */
 static bool is_plain_word(const char *word, size_t length)
 {
-    static const char *const plain[] = {"nvidia", "geforce", "tesla",     "hbm2",     "hbm2e",
-                                        "hbm3",   "hbm3e",   "gpu",       "graphics", "ac",
-                                        "sxm6",   "server",  "blackwell", "edition"};
+    static const char *const plain[] = {"nvidia",   "geforce", "tesla",     "hbm2",     "hbm2e",
+                                        "hbm3",     "hbm3e",   "gpu",       "graphics", "ac",
+                                        "sxm6",     "server",  "blackwell", "edition",  "amd",
+                                        "instinct", "oam",     "vf"};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (strlen(plain[i]) == length && strncmp(plain[i], word, length) == 0)
             return true;
@@ -139,7 +140,7 @@ const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
     const size_t size = sizeof name;
     size_t name_used = 0;
     while (*gpu != '\0' && *gpu != '(') {
-        size_t length = strcspn(gpu, " (");
+        size_t length = strcspn(gpu, " _(");
         char word[64];
         const size_t lower_size = sizeof word;
         for (size_t i = 0; i < length && i < lower_size - 1; i++)
@@ -155,7 +156,7 @@ const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
             name_used += length;
             name[name_used++] = ' ';
         }
-        gpu += length + (gpu[length] == ' ' ? 1 : 0);
+        gpu += length + (gpu[length] == ' ' || gpu[length] == '_' ? 1 : 0);
     }
     name[name_used] = '\0';
     const char *found = st_gpus_find(gpus, name, NULL);

@@ -128,7 +128,8 @@ static void put_experts(hf_reader *reader)
                 (unsigned long long)experts);
     bool expert_field = (traits & (HF_DENSE_FFN_MLP | HF_EXPERT_FFN)) != 0;
     /* files with routed experts of this name have dense layers as wide as intermediate_size */
-    bool needed = expert_field || hf_find(reader, "n_routed_experts") != NULL;
+    bool needed =
+        expert_field || hf_find(reader, "n_routed_experts") != NULL || hf_has_expert_width(reader);
     hf_put_field(reader, ST_KEY_MODEL_EXPERT_FFN, expert_field ? "intermediate_size" : EXPERT_FFN,
                  needed);
     uint64_t count = 0;
@@ -224,6 +225,8 @@ static void note_rest(hf_reader *reader)
                       "The length of the training sequences is not in the file%s%.60s%s",
                       context != NULL ? ": " : "", context != NULL ? context->name : "",
                       context != NULL ? " is the longest that the model accepts." : ".");
+    if (reader->draft->request->assume == NULL && reader->draft->errors != NULL)
+        hf_refuse_widths(reader);
     const char *unknown = hf_list_unknown(reader);
     if (unknown[0] != '\0')
         st_draft_note(reader->draft, "Unknown and left out: %s.", unknown);

@@ -72,6 +72,12 @@ typedef struct hf_reader {
  */
 uint64_t hf_class_default(const hf_reader *reader, const char *name);
 
+/* The architecture's experts are as wide as moe_intermediate_size alone says. */
+bool hf_has_expert_width(const hf_reader *reader);
+
+/* Whether the architecture does not use a field, and what a note says of that; NULL: nothing. */
+const char *hf_unused(const hf_reader *reader, const char *field, bool *is_unused);
+
 /* Fields that distinguish a language model from the other parts. */
 #define HF_LAYERS "num_hidden_layers n_layer n_layers num_layers"
 #define HF_HIDDEN "hidden_size n_embd d_model dim"
@@ -127,6 +133,8 @@ st_place hf_place(const hf_reader *reader, const st_json *node);
  * map, in its attn_config or ffn_config. Two that differ are an error. Marks it as understood.
  */
 st_json *hf_find(hf_reader *reader, const char *names);
+/* Marks fields of these names, which mean different things, as understood. */
+void hf_pass_over(hf_reader *reader, const char *names);
 /* The same in the file's top, where the language model's map has none. */
 st_json *hf_find_outer(hf_reader *reader, const char *names);
 
@@ -152,6 +160,8 @@ void hf_missing(hf_reader *reader, const char *names, const char *path);
 /* "MLP of architecture llama", where a value comes from the table. */
 const char *hf_of_class(hf_reader *reader, const char *what);
 
+/* Reports fields that nobody looked at and that shape layers by their names. */
+void hf_refuse_widths(hf_reader *reader);
 /* Fields of the language model that nobody looked at and that matter for all we know. */
 const char *hf_list_unknown(hf_reader *reader);
 

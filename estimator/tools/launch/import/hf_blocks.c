@@ -169,7 +169,7 @@ void hf_read_extras(hf_reader *reader)
     st_draft *draft = reader->draft;
     if ((traits & HF_SINKS) != 0)
         st_draft_put_bool(draft, ST_KEY_MODEL_SINKS, true, "architecture");
-    if (hf_bool(reader, "attn_output_gate attention_output_gate",
+    if (hf_bool(reader, "attn_output_gate attention_output_gate mla_use_output_gate",
                 (traits & HF_GATED_ATTENTION) != 0))
         st_draft_put_bool(draft, ST_KEY_MODEL_GATED_ATTENTION, true, "architecture");
     if (hf_put_field(reader, ST_KEY_MODEL_INDEX_HEADS, "index_n_heads", false) != 0) {
@@ -179,8 +179,8 @@ void hf_read_extras(hf_reader *reader)
          * behind. */
         const st_json *list = hf_find(reader, "indexer_types");
         uint64_t shared = 0;
-        (void)hf_find(reader, "index_topk_freq index_skip_topk_offset index_topk_pattern "
-                              "index_share_for_mtp_iteration");
+        hf_pass_over(reader, "index_topk_freq index_skip_topk_offset index_topk_pattern "
+                             "index_share_for_mtp_iteration");
         for (const st_json *indexer_node = list != NULL ? list->first : NULL; indexer_node != NULL;
              indexer_node = indexer_node->next)
             shared += strcmp(hf_text(indexer_node), "shared") == 0 ? 1 : 0;
@@ -190,14 +190,17 @@ void hf_read_extras(hf_reader *reader)
                           "each is estimated with its own indexer, which overestimates the work.",
                           (unsigned long long)shared);
     }
-    hf_put_field(reader, ST_KEY_MODEL_MOE_LATENT, "moe_latent_size", false);
+    hf_put_field(reader, ST_KEY_MODEL_MOE_LATENT, "moe_latent_size routed_expert_hidden_size",
+                 false);
     /* Tokens choose among the experts of some groups only. */
     uint64_t groups = 0;
-    const st_json *group_node = hf_find(reader, "n_group num_expert_group");
+    const st_json *group_node = hf_find(reader, "n_group num_expert_group num_expert_groups");
     if (group_node != NULL && hf_number(reader, group_node, 1, &groups) && groups >= 2) {
         st_draft_put_count(reader->draft, ST_KEY_MODEL_EXPERT_GROUPS, group_node->line, groups,
                            group_node->name);
-        hf_put_field(reader, ST_KEY_MODEL_TOP_GROUPS, "topk_group", false);
+        hf_put_field(reader, ST_KEY_MODEL_TOP_GROUPS, "topk_group num_limited_groups", false);
+    } else {
+        hf_pass_over(reader, "topk_group num_limited_groups");
     }
     uint64_t streams = 0;
     const st_json *node = hf_find(reader, "hc_mult");

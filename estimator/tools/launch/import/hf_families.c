@@ -72,6 +72,44 @@ static const hf_family families[] = {
     {"youtu", GEMMA | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
 };
 
+/* Architectures whose experts are never as wide as intermediate_size, which is of dense layers. */
+static const char own_expert_width[] =
+    "afmoe bailing_moe bailing_moe_v2 dots1 ernie4_5_moe exaone_moe glm4_moe glm4v_moe_text "
+    "kimi_linear lfm2_moe mimo_v2_flash qwen2_moe qwen3_5_moe_text qwen3_moe qwen3_next "
+    "qwen3_omni_moe_text qwen3_vl_moe_text";
+
+/* Widths and counts of a file that its architecture does not use, or whose part is estimated
+ * otherwise, which a note says. */
+static const struct {
+    const char *names;
+    const char *fields;
+    const char *note;
+} unused[] = {
+    {"granitemoehybrid", "intermediate_size", NULL}, /* without experts */
+    {"minimax_m2", "mlp_intermediate_size", NULL},
+    {"mimo_v2_flash", "swa_head_dim swa_num_attention_heads swa_num_key_value_heads swa_v_head_dim",
+     "Layers with a window are estimated with the heads of the others (swa_*)."},
+    {"kimi_linear", "attn_res_block_size",
+     "Left out: attention residuals (attn_res_block_size), which mix outputs of blocks."},
+};
+
+const char *hf_unused(const hf_reader *reader, const char *field, bool *is_unused)
+{
+    for (size_t i = 0; i < ST_COUNT(unused); i++)
+        if (st_has_word(unused[i].names, reader->architecture) &&
+            st_has_word(unused[i].fields, field)) {
+            *is_unused = true;
+            return unused[i].note;
+        }
+    *is_unused = false;
+    return NULL;
+}
+
+bool hf_has_expert_width(const hf_reader *reader)
+{
+    return st_has_word(own_expert_width, reader->architecture);
+}
+
 /* What files leave out anywhere, as in JambaConfig, GptOssConfig ... of transformers. */
 static const struct {
     const char *family;

@@ -68,6 +68,12 @@ st_json *hf_find(hf_reader *reader, const char *names)
     return found;
 }
 
+void hf_pass_over(hf_reader *reader, const char *names)
+{
+    for (st_json *node = reader->config->first; node != NULL; node = node->next)
+        node->used = node->used || st_has_word(names, node->name);
+}
+
 st_json *hf_find_outer(hf_reader *reader, const char *names)
 {
     st_json *found = hf_find(reader, names);
@@ -194,11 +200,32 @@ const char *hf_of_class(hf_reader *reader, const char *what)
     return st_draft_text(reader->draft, "%s of architecture %s", what, reader->architecture);
 }
 
+/* Fields whose null has no default in transformers: a model of such a file cannot be built. */
+static const char never_null[] =
+    "d_model hidden_size intermediate_size moe_intermediate_size n_embd n_head n_layer "
+    "num_attention_heads num_experts_per_tok num_hidden_layers shared_intermediate_size vocab_size";
+
+static bool is_null(hf_reader *reader, const char *path, const char *names)
+{
+    for (const st_json *node = reader->config->first; node != NULL; node = node->next)
+        if (node->kind == ST_JSON_NULL && st_has_word(names, node->name) &&
+            st_has_word(never_null, node->name) && !st_draft_is_given(reader->draft, path)) {
+            ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                    "field '%s' is null" ST_EXPECTED "a whole number" ST_HINT
+                    "set it with --set %s=...",
+                    node->name, path);
+            return true;
+        }
+    return false;
+}
+
 /* A field that is a count of the model; its value, 0 where it is missing. */
 uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bool needed)
 {
     uint64_t value = 0;
     const st_json *node = hf_find(reader, names);
+    if (node == NULL && is_null(reader, path, names))
+        return 0;
     uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
     if (unsaid > 0)
         st_draft_put_count(reader->draft, path, 0, unsaid,
@@ -273,6 +300,38 @@ static bool is_harmless(const char *name)
         if (st_ends_in(name, ends[i]))
             return true;
     return st_has_word(harmless, name);
+}
+
+/* Names of widths and counts, whose model is another one where they are ignored. */
+static bool is_width(const st_json *node)
+{
+    static const char *const ends[] = {"_size",    "_dim",   "_dims",   "_rank",   "_heads",
+                                       "_experts", "_width", "_layers", "_groups", "_channels"};
+    if (node->kind != ST_JSON_NUMBER || strcmp(node->text, "0") == 0 || node->text[0] == '-')
+        return false;
+    for (size_t i = 0; i < ST_COUNT(ends); i++)
+        if (st_ends_in(node->name, ends[i]))
+            return true;
+    return false;
+}
+
+void hf_refuse_widths(hf_reader *reader)
+{
+    const char *noted = NULL;
+    for (st_json *node = reader->config->first; node != NULL; node = node->next) {
+        bool is_unused = false;
+        const char *note = hf_unused(reader, node->name, &is_unused);
+        node->used = node->used || is_unused;
+        if (note != NULL && note != noted)
+            st_draft_note(reader->draft, "%s", note);
+        noted = note != NULL ? note : noted;
+        if (!node->used && is_width(node) && !is_harmless(node->name))
+            ST_NOTE(reader->draft, ST_ERR_NAME, hf_place(reader, node),
+                    "field '%s' is a width or a count that is not understood" ST_FOUND
+                    "%.40s" ST_HINT
+                    "--assume %s reads the file without it, where it does not shape layers",
+                    node->name, node->text, reader->architecture);
+    }
 }
 
 const char *hf_list_unknown(hf_reader *reader)

@@ -21,12 +21,17 @@ typedef struct megatron_argument {
     bool used;
 } megatron_argument;
 
+typedef struct megatron_time {
+    double ms;
+    double batch; /* samples of the iteration; 0: not in the line */
+} megatron_time;
+
 typedef struct megatron_run {
     st_draft *draft;
     bool is_dump; /* arguments are complete, with what Megatron derived */
     megatron_argument *arguments;
     size_t count;
-    double *times_ms; /* of iterations, in the order of the log */
+    megatron_time *times; /* of iterations, in the order of the log */
     size_t time_count;
     size_t odd_times;    /* lines whose time is not above 0 */
     int odd_line;        /* the first of them */

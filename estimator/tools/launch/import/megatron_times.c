@@ -70,7 +70,8 @@ static void read_time(megatron_run *run, const megatron_line *line)
     }
     if (run->time_count >= MEGATRON_MAX_TIMES)
         return;
-    if (!ST_APPEND(run->draft->arena, run->times_ms, run->time_count, time_ms))
+    const megatron_time made = {time_ms, number_after(line, "global batch size:")};
+    if (!ST_APPEND(run->draft->arena, run->times, run->time_count, made))
         st_draft_out_of_memory(run->draft);
 }
 
@@ -117,24 +118,79 @@ void megatron_read_log(megatron_run *run)
 
 /* ---- the median ---- */
 
+static double median_of(double *times, size_t count)
+{
+    qsort(times, count, sizeof *times, st_order_numbers);
+    return count % 2 == 1 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+}
+
+/* Times of the last third and of the first differ by more than this share of the first. */
+#define TREND 0.1
+
+static void note_trend(megatron_run *run, double *times, size_t count)
+{
+    size_t third = count / 3;
+    if (third < 3)
+        return;
+    double first = median_of(times, third);
+    double last = median_of(times + count - third, third);
+    if (last > first * (1 - TREND) && last < first * (1 + TREND))
+        return;
+    st_draft_note(
+        run->draft,
+        "Step times have a trend: the median is %.5g ms in the first third and %.5g ms in "
+        "the last. measured.step_time is that of all; give the "
+        "lines of a steady part.",
+        first, last);
+}
+
+/* A batch that ramps up ends with the batch that counts. */
+static double put_last_batch(megatron_run *run)
+{
+    const double batch = run->times[run->time_count - 1].batch;
+    const uint64_t planned = st_draft_count(run->draft, ST_KEY_BATCH_GLOBAL);
+    if (batch >= 1 && batch <= 1e9 && planned != (uint64_t)batch)
+        st_draft_put_count(run->draft, ST_KEY_BATCH_GLOBAL, 0, (uint64_t)batch,
+                           "global batch size of the last iteration");
+    return batch;
+}
+
 void megatron_put_time(megatron_run *run)
 {
     /* The first iterations allocate, compile and connect: they say nothing of those that follow. */
     size_t share = run->time_count / 10;
     size_t first = share > 10 ? 10 : share > 0 ? share : run->time_count > 1 ? 1 : 0;
-    size_t count = run->time_count - first;
-    double *times = run->times_ms == NULL ? NULL : run->times_ms + first;
+    double *times = st_draft_alloc(run->draft, run->time_count + 1, sizeof *times);
     char number[64];
-    if (times == NULL || count == 0)
+    size_t count = 0;
+    size_t others = 0;
+    size_t dropped = 0;
+    if (times == NULL || run->time_count == 0)
         return;
-    qsort(times, count, sizeof *times, st_order_numbers);
-    double median =
-        count % 2 == 1 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+    const double batch = put_last_batch(run);
+    for (size_t i = 0; i < run->time_count; i++) {
+        others += run->times[i].batch != batch ? 1 : 0;
+        if (run->times[i].batch != batch)
+            continue;
+        dropped += i < first ? 1 : 0;
+        if (i >= first)
+            times[count++] = run->times[i].ms;
+    }
+    if (count == 0)
+        return;
+    if (others > 0)
+        st_draft_note(run->draft,
+                      "%zu of %zu iterations have another batch than the last one, %.0f, and are "
+                      "left out of measured.step_time.",
+                      others, run->time_count, batch);
+    note_trend(run, times, count);
+    double median = median_of(times, count);
     st_draft_put(
         run->draft, ST_KEY_MEASURED_STEP_TIME, 0,
         st_draft_text(run->draft, "%s ms", st_number_format(median, number, sizeof number)),
         st_draft_text(run->draft, "median of %zu of %zu lines; %s", count, run->time_count,
-                      first > 0
-                          ? st_draft_text(run->draft, "the first %zu dropped as warm-up", first)
-                          : "a single line, which may include warm-up"));
+                      dropped > 0
+                          ? st_draft_text(run->draft, "the first %zu dropped as warm-up", dropped)
+                      : others > 0 ? "those of the last batch"
+                                   : "a single line, which may include warm-up"));
 }
