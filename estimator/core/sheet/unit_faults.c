@@ -131,8 +131,9 @@ static bool names_one_of(const st_error *error, const char *const *blamed, size_
     bool named = strstr(error->found, "(" ST_UNIT_UNKNOWN ")") != NULL;
     for (size_t i = 0; i < count; i++) {
         size_t length = strlen(blamed[i]);
-        named = named || (error->found[0] == '\'' && error->found[length + 1] == '\'' &&
-                          strncmp(error->found + 1, blamed[i], length) == 0);
+        named = named ||
+                (error->found[0] == '\'' && strncmp(error->found + 1, blamed[i], length) == 0 &&
+                 error->found[length + 1] == '\'');
     }
     return named;
 }
