@@ -35,6 +35,7 @@ typedef enum st_label {
     LABEL_DP,
     LABEL_TIED,
     LABEL_OPTIMIZER,
+    LABEL_OVERHEAD,
     LABELS
 } st_label;
 
@@ -46,6 +47,7 @@ static const struct {
     {"slowdown", ST_WORK_COMPUTE}, {"launch", ST_WORK_NONE},        {"tp", ST_WORK_COMMUNICATION},
     {"cp", ST_WORK_COMMUNICATION}, {"ep", ST_WORK_COMMUNICATION},   {"pp", ST_WORK_COMMUNICATION},
     {"dp", ST_WORK_COMMUNICATION}, {"tied", ST_WORK_COMMUNICATION}, {"optimizer", ST_WORK_COMPUTE},
+    {"overhead", ST_WORK_NONE},
 };
 
 /* Kinds of groups whose members meet. */
@@ -226,7 +228,8 @@ static st_task_id add(st_rank *rank, st_stream stream, st_label label, uint32_t 
         [LABEL_FORWARD] = CIRCLES,  [LABEL_BACKWARD] = CIRCLES, [LABEL_WEIGHTS] = CIRCLES,
         [LABEL_SLOWDOWN] = CIRCLES, [LABEL_LAUNCH] = CIRCLES,   [LABEL_TP] = CIRCLE_TP,
         [LABEL_CP] = CIRCLE_CP,     [LABEL_EP] = CIRCLE_EP,     [LABEL_PP] = CIRCLES,
-        [LABEL_DP] = CIRCLE_DP,     [LABEL_TIED] = CIRCLE_TIED, [LABEL_OPTIMIZER] = CIRCLES};
+        [LABEL_DP] = CIRCLE_DP,     [LABEL_TIED] = CIRCLE_TIED, [LABEL_OPTIMIZER] = CIRCLES,
+        [LABEL_OVERHEAD] = CIRCLES};
     st_builder *builder = rank->builder;
     st_task_id task = ST_TASK_NONE;
     st_task_spec spec = {.resource = stream_of(rank, stream),
@@ -502,6 +505,9 @@ static void end(st_rank *rank, st_task_id reduce)
     if (ends->optimizer > 0)
         (void)chain(rank, STREAM_COMPUTE, LABEL_OPTIMIZER, name_of(builder, "optimizer"),
                     ends->optimizer);
+    if (ends->overhead > 0)
+        (void)chain(rank, STREAM_COMPUTE, LABEL_OVERHEAD, name_of(builder, "overhead"),
+                    ends->overhead);
 }
 
 static void add_rank(st_rank *rank)

@@ -46,8 +46,8 @@ static const char *const shape[] = {"tokens",   "sequence", "hidden", "ffn",   "
 static const char *const moe_shape[] = {"experts", "top_k", "ffn", "shared_ffn", NULL};
 static const char *const times[] = {"all",         "forward",      "backward",
                                     "moe_forward", "moe_backward", NULL};
-static const char *const terms[] = {"steady", "bubble",   "transfers", "data",
-                                    "tied",   "slowdown", "optimizer", NULL};
+static const char *const terms[] = {"steady",   "bubble",    "transfers", "data", "tied",
+                                    "slowdown", "optimizer", "overhead",  NULL};
 
 static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STEP] = {"step", "s", alone, "time of a training step"},
@@ -174,6 +174,7 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_TIED] = {"tied", "s", alone,
                       "sum of the tied embedding's gradients of first and last stage"},
     [ST_ROLE_OPTIMIZER] = {"optimizer", "s", alone, "optimizer step"},
+    [ST_ROLE_OVERHEAD] = {"overhead", "s", alone, "time of a step outside of its kernels"},
     [ST_ROLE_SLOWDOWN_AT_END] = {"slowdown_at_end", "s", alone,
                                  "time that communication outside of the schedule adds to a step"},
     [ST_ROLE_SLOWED] = {"slowed", "1", passes,

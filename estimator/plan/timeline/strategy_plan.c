@@ -223,6 +223,7 @@ static st_status plan_stage(const stage_planner *self, size_t stage)
         ends->reduce_exposed = st_later(ends->reduce_exposed, other->reduce_exposed);
         ends->reduce_hidden = st_later(ends->reduce_hidden, other->reduce_hidden);
         ends->optimizer = st_later(ends->optimizer, other->optimizer);
+        ends->overhead = st_later(ends->overhead, other->overhead);
         ends->slowdown = st_later(ends->slowdown, other->slowdown);
         check_memory(self->strategy, stage, made->estimate, self->arena, self->errors);
     }

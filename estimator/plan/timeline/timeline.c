@@ -456,6 +456,7 @@ static st_status st_plan_ends(st_planner *planner)
         .tied = site_ticks(planner, ST_ROLE_TIED, 0),
         .slowdown = site_ticks(planner, ST_ROLE_SLOWDOWN_AT_END, 0),
         .optimizer = site_ticks(planner, ST_ROLE_OPTIMIZER, 0),
+        .overhead = site_ticks(planner, ST_ROLE_OVERHEAD, 0),
     };
     for (int i = 0; i < ST_SLOWED_KINDS; i++)
         planner->plan->slowdown[i] = fmax(planner->value[ST_ROLE_SLOWED][i], 1);
@@ -596,7 +597,7 @@ enum { MOST_TASKS = 60000000 };
 const char *st_term_name(st_term term)
 {
     static const char *const names[ST_TERMS] = {"steady", "bubble",   "transfers", "data",
-                                                "tied",   "slowdown", "optimizer"};
+                                                "tied",   "slowdown", "optimizer", "overhead"};
     return (unsigned)term < ST_TERMS ? names[term] : "";
 }
 
@@ -615,6 +616,7 @@ const char *st_term_reason(st_term term)
         "stages slow down one after another while the pipeline fills and drains, which the sheet "
         "counts once; a message may overlap another pass than in the sheet",
         "stages that finish early run it while others compute",
+        "every rank ends with it",
     };
     return (unsigned)term < ST_TERMS ? reasons[term] : "";
 }
@@ -831,7 +833,7 @@ static bool walk_step(const st_timeline_plan *plan, st_arena *arena, int64_t *st
     st_pipeline_times times;
     if (walk == NULL || !st_pipeline_replay(&pipeline, walk, &times))
         return false;
-    *step = times.with_data + ends->slowdown + ends->optimizer;
+    *step = times.with_data + ends->slowdown + ends->optimizer + ends->overhead;
     return true;
 }
 
@@ -1026,8 +1028,10 @@ st_status st_timeline_find_terms(const st_timeline_plan *plan, const st_schedule
     st_status status = ST_OK;
     memset(term, 0, ST_TERMS * sizeof *term);
     term[ST_TERM_OPTIMIZER] = part.schedule.ends.optimizer; /* which every rank ends with */
+    term[ST_TERM_OVERHEAD] = part.schedule.ends.overhead;
     part.schedule.ends.optimizer = 0;
-    step -= term[ST_TERM_OPTIMIZER];
+    part.schedule.ends.overhead = 0;
+    step -= term[ST_TERM_OPTIMIZER] + term[ST_TERM_OVERHEAD];
     for (int i = 1; i < (int)ST_COUNT(rounds) && status == ST_OK; i++) {
         int64_t left = step;
         if (leave_out(&part, i))

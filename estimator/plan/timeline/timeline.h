@@ -24,6 +24,7 @@ typedef enum st_term {
     ST_TERM_TIED,
     ST_TERM_SLOWDOWN,
     ST_TERM_OPTIMIZER,
+    ST_TERM_OVERHEAD,
     ST_TERMS
 } st_term;
 

@@ -261,12 +261,19 @@ typedef struct st_colour {
 } st_colour;
 
 static const st_colour colours[] = {
-    {"forward", ST_SVG_SKY, "forward"},       {"backward", ST_SVG_GREEN, "backward"},
-    {"weights", ST_SVG_ORANGE, "weights"},    {"tp", ST_SVG_VERMILION, "tensor parallel"},
-    {"cp", ST_SVG_GOLD, "context parallel"},  {"ep", ST_SVG_PINK, "expert parallel"},
-    {"pp", ST_SVG_BLUE, "transfers"},         {"dp", ST_SVG_VIOLET, "gradients"},
-    {"tied", ST_SVG_SLATE, "tied embedding"}, {"launch", ST_SVG_GREY, "launches"},
-    {"slowdown", ST_SVG_YELLOW, "slowdown"},  {"optimizer", ST_SVG_BROWN, "optimizer"},
+    {"forward", ST_SVG_SKY, "forward"},
+    {"backward", ST_SVG_GREEN, "backward"},
+    {"weights", ST_SVG_ORANGE, "weights"},
+    {"tp", ST_SVG_VERMILION, "tensor parallel"},
+    {"cp", ST_SVG_GOLD, "context parallel"},
+    {"ep", ST_SVG_PINK, "expert parallel"},
+    {"pp", ST_SVG_BLUE, "transfers"},
+    {"dp", ST_SVG_VIOLET, "gradients"},
+    {"tied", ST_SVG_SLATE, "tied embedding"},
+    {"launch", ST_SVG_GREY, "launches"},
+    {"slowdown", ST_SVG_YELLOW, "slowdown"},
+    {"optimizer", ST_SVG_BROWN, "optimizer"},
+    {"overhead", ST_SVG_SLATE, "overhead of the step"},
 };
 
 static const char *words_of(const char *category)

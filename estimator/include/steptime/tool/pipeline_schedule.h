@@ -110,6 +110,7 @@ typedef struct st_schedule_ends {
     int64_t tied;           /* gradient of the embedding, between first and last stage */
     int64_t slowdown;       /* of all that hides */
     int64_t optimizer;
+    int64_t overhead; /* outside of kernels, last */
 } st_schedule_ends;
 
 /*
