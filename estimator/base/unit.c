@@ -277,6 +277,7 @@ typedef struct slip {
 static const slip slips[] = {
     {"bps", "bit/s", NULL, true},
     {"Bps", "B/s", NULL, true},
+    {"Bs", "B/s", NULL, true},
     {"bps", "bit/s", "B/s", false},
     {"FLOPS", "FLOP/s", NULL, true},
     {"FLOPS", "FLOP", NULL, true}, /* in "TFLOPS/s" */

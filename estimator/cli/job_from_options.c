@@ -176,13 +176,17 @@ static st_status check(cli_run *run, const char *gpus)
         if (status != ST_OK)
             return status;
         if (job_asked->model != NULL || parts)
-            return cli_wrong_use(run,
-                                 st_errors_text(run->errors, "a job and %s are mutually exclusive",
-                                                job_asked->model != NULL
-                                                    ? "--model"
-                                                    : "the options that describe one"),
-                                 "change a key of the job with --set, such as --set model=NAME or "
-                                 "--set batch.global=512");
+            return cli_wrong_use(
+                run,
+                st_errors_text(run->errors, "a job and %s are mutually exclusive",
+                               job_asked->model != NULL ? "--model"
+                                                        : "the options that describe one"),
+                st_errors_text(run->errors,
+                               "change a key of the job with --set, such as --set "
+                               "%s or --set batch.global=512",
+                               job_asked->model == NULL && job_asked->cluster != NULL
+                                   ? "cluster=NAME"
+                                   : "model=NAME"));
         if (is_json(name))
             return cli_wrong_use(
                 run, st_errors_text(run->errors, "'%s' is not a job", name),
