@@ -16,6 +16,8 @@ static const st_path_entry entries[] = {
     {.name = "v100-sxm"},
     {.name = "rtx-pro-6000"},
     {.name = "mi300x"},
+    {.name = "mi325x"},
+    {.name = "mi355x"},
 };
 static const st_gpus gpus = {entries, sizeof entries / sizeof entries[0]};
 
@@ -82,6 +84,18 @@ TEST(devices_have_words_that_do_not_count)
         {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"},
         {"NVIDIA L40S", "l40s"},
         {"  L40  ", "l40"},
+        {"AMD Instinct MI300X", "mi300x"},
+        {"AMD Instinct MI300X OAM", "mi300x"},
+        {"AMD Instinct MI300X VF", "mi300x"},
+        {"AMD_Instinct_MI325X", "mi325x"},
+        {"AMD Instinct MI325 VF", "mi325x"},
+        {"AMD Instinct MI355X", "mi355x"},
+        {"gfx942:sramecc+:xnack-", "mi300x"},
+        {"gfx950", "mi355x"},
+        {"AMD Instinct MI350X", NULL},
+        {"AMD Instinct MI300A", NULL},
+        {"AMD Instinct MI210", NULL},
+        {"gfx90a", NULL},
         {"NVIDIA", NULL},
         {"Quadro", NULL},
     };

@@ -84,8 +84,50 @@ TEST(a_skeleton_counts_classes)
                 "</pci>" TAIL,
            NULL, 0,
            (const char *const[]){"gpus_per_node: 2\n", "# 1 of 1 NICs of unknown speed",
-                                 "link_bandwidth: {value: 24 GB/s, source: PCIe as NCCL counts it}",
+                                 "  # the file has no <nvlink>: links are those of the GPU that "
+                                 "'base' names; PCIe has 24 GB/s\n",
                                  NULL});
+}
+
+#define PCI(class)                                                                                 \
+    "<pci busid=\"a\" class=\"" class "\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\">"
+
+/* What a file without NVLinks says of links: nothing, for GPUs of a class and of elements, of RCCL
+ * as well. */
+TEST(links_are_those_of_the_gpu_where_a_file_has_none)
+{
+    static const char *const gpus[] = {
+        PCI("0x030200") "</pci>",
+        PCI("0x030000") "</pci>",
+        PCI("0x120000") "</pci>",
+        PCI("0x038000") "</pci>",
+        PCI("0x030200") "<gpu dev=\"0\" sm=\"80\" rank=\"0\" gdr=\"1\"/></pci>",
+        PCI("0x120000") "<gpu dev=\"0\" sm=\"94\" gcn=\"gfx942\" rank=\"0\" gdr=\"1\">"
+                        "<xgmi target=\"b\" count=\"1\" tclass=\"0x038000\"/></gpu></pci>",
+    };
+    for (size_t i = 0; i < COUNT(gpus); i++) {
+        st_buffer xml = {0};
+        st_buffer_printf(&xml, "%s%s%s", HEAD, gpus[i], TAIL);
+        topology_case with = {.errors = st_errors_create()};
+        st_topology_request request = {.file = "topo.xml",
+                                       .text = xml.data,
+                                       .length = strlen(xml.data),
+                                       .gpu = "own",
+                                       .link_bandwidth = 238.5e9};
+        assert_int_equal(st_import_nccl_topology(&request, &with.text, with.errors), ST_OK);
+        assert_contains(with.text.data, "gpus_per_node: 1\n");
+        assert_contains(with.text.data,
+                        "  # the file has no <nvlink>: the GPU's own links, 238.5 GB/s\n");
+        assert_null(strstr(with.text.data, "link_bandwidth:"));
+        end(&with);
+        /* PCIe for a GPU whose own file has no links. */
+        request.link_bandwidth = 0;
+        with = (topology_case){.errors = st_errors_create()};
+        assert_int_equal(st_import_nccl_topology(&request, &with.text, with.errors), ST_OK);
+        assert_contains(with.text.data, "link_bandwidth: {value: 24 GB/s, source: PCIe");
+        end(&with);
+        st_buffer_free(&xml);
+    }
 }
 
 TEST(hosts_are_nodes)

@@ -3,6 +3,7 @@
 #include "steptime/tool/gpus.h"
 
 #include "base/chars.h"
+#include "base/lists.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,17 +118,39 @@ const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_g
     return found;
 }
 
+/*
+ * What ROCm calls a GPU by its architecture: one product, where others of it have no file (AMD,
+ * ROCm "Accelerator and GPU hardware specifications"; gfx942 is the MI325X and MI300A as well,
+ * which have their own names).
+ */
+static const char *const architectures[][2] = {
+    {"gfx942", "mi300x"}, {"gfx950", "mi355x"}, {"mi325", "mi325x"}};
+
 /* Words of a device's name that say no more than its maker and memory. */
 static bool is_plain_word(const char *word, size_t length)
 {
-    static const char *const plain[] = {"nvidia",   "geforce", "tesla",     "hbm2",     "hbm2e",
-                                        "hbm3",     "hbm3e",   "gpu",       "graphics", "ac",
-                                        "sxm6",     "server",  "blackwell", "edition",  "amd",
-                                        "instinct", "oam",     "vf"};
+    static const char *const plain[] = {"nvidia",   "geforce", "tesla",     "hbm2",       "hbm2e",
+                                        "hbm3",     "hbm3e",   "gpu",       "graphics",   "ac",
+                                        "sxm6",     "server",  "blackwell", "edition",    "amd",
+                                        "instinct", "oam",     "vf",        "accelerator"};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (strlen(plain[i]) == length && strncmp(plain[i], word, length) == 0)
             return true;
     return false;
+}
+
+/* The word of the product in place of that of its architecture, "gfx942:sramecc+:xnack-". */
+static size_t product_word(char *word, size_t length)
+{
+    for (size_t i = 0; i < ST_COUNT(architectures); i++) {
+        size_t end = strlen(architectures[i][0]);
+        if (length < end || strncmp(word, architectures[i][0], end) != 0 ||
+            (length > end && word[end] != ':'))
+            continue;
+        memcpy(word, architectures[i][1], strlen(architectures[i][1]));
+        return strlen(architectures[i][1]);
+    }
+    return length;
 }
 
 const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
@@ -145,15 +168,16 @@ const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
         const size_t lower_size = sizeof word;
         for (size_t i = 0; i < length && i < lower_size - 1; i++)
             word[i] = (char)(gpu[i] >= 'A' && gpu[i] <= 'Z' ? gpu[i] - 'A' + 'a' : gpu[i]);
-        if (length > 0 && length < sizeof word && !is_plain_word(word, length) &&
-            name_used + length + 2 < size) {
+        size_t named = product_word(word, length < sizeof word ? length : sizeof word - 1);
+        if (named > 0 && length < sizeof word && !is_plain_word(word, named) &&
+            name_used + named + 2 < size) {
             /* "gb" behind a number. */
-            name_used -= name_used > 1 && length == 2 && strncmp(word, "gb", 2) == 0 &&
+            name_used -= name_used > 1 && named == 2 && strncmp(word, "gb", 2) == 0 &&
                                  name[name_used - 2] >= '0' && name[name_used - 2] <= '9'
                              ? 1
                              : 0;
-            memcpy(name + name_used, word, length);
-            name_used += length;
+            memcpy(name + name_used, word, named);
+            name_used += named;
             name[name_used++] = ' ';
         }
         gpu += length + (gpu[length] == ' ' || gpu[length] == '_' ? 1 : 0);

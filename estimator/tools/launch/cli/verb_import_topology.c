@@ -57,10 +57,15 @@ static int run_topology(cli_run *run)
         if (gpu_status == ST_OK)
             gpu_status = st_job_load(run->paths, NULL, &set, 1, run->arena, &job, run->errors);
         st_errors_leave(run->errors, &scope);
-        if (gpu_status == ST_OK) {
-            const st_job_value *value = st_job_value_of(job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
+        const struct {
+            const char *key;
+            double *number;
+        } wanted[] = {{ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY, &request.compute_capability},
+                      {ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH, &request.link_bandwidth}};
+        for (size_t i = 0; gpu_status == ST_OK && i < ST_COUNT(wanted); i++) {
+            const st_job_value *value = st_job_value_of(job, wanted[i].key);
             bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE;
-            request.compute_capability = is_known ? value->number : 0;
+            *wanted[i].number = is_known ? value->number : 0;
         }
         status = gpu_status;
     }
@@ -81,9 +86,9 @@ const cli_verb cli_verb_import_topology = {
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "describe a cluster from a topology file of NCCL",
     .doc = "Reads the XML that NCCL writes with NCCL_TOPO_DUMP_FILE or reads with NCCL_TOPO_FILE, "
-           "and describes a cluster of such nodes: GPUs per node, their NVLinks or PCIe, network "
-           "ports and their speed. Values that the file lacks are left to fill in. FILE may be - "
-           "for standard input.",
+           "and describes a cluster of such nodes: GPUs per node, their NVLinks, network "
+           "ports and their speed. Without NVLinks in the file, the links are those of --gpu. "
+           "Values that the file lacks are left to fill in. FILE may be - for standard input.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(import_topology_options),

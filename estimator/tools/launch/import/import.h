@@ -64,6 +64,7 @@ typedef struct st_topology_request {
     size_t nodes;    /* 0: those that the file describes */
     /* Of that GPU, 0: not known; a file of GPUs that have another one is refused. */
     double compute_capability;
+    double link_bandwidth; /* of that GPU, byte/s, for files without NVLinks; 0: not known */
 } st_topology_request;
 
 /*

@@ -2,7 +2,9 @@
 /*
  * NCCL's topology file (NVIDIA/nccl, src/graph/xml.cc): <system> holds <cpu>, below which PCI
  * devices nest; a GPU is <gpu> in <pci>, with <nvlink> and <c2c>, a network port is <net> in <nic>.
- * Files that clouds ship name the PCI devices only, GPUs and NICs by their class.
+ * Files that clouds ship name the PCI devices only, GPUs and NICs by their class. Without <nvlink>
+ * nothing is said of the links between GPUs, and those of the GPU's own file count; RCCL's <xgmi>
+ * has no rate either.
  *
  * The reader is expat. A document type, the only place where entities are declared, is refused, so
  * that nothing expands.
@@ -179,9 +181,11 @@ static void open_pci(xml_reader *reader, open_element *pci, const char *const *a
     pci->pcie_mbit_per_s = rate;
     if (class == NULL || strlen(class) < 6)
         return;
-    if (strncmp(class, "0x0302", 6) == 0 || strncmp(class, "0x0300", 6) == 0)
-        add_gpu(reader, &(st_topology_gpu){.pcie_mbit_per_s = rate});
-    else if (strncmp(class, "0x0200", 6) == 0 || strncmp(class, "0x0207", 6) == 0)
+    static const char *const gpus[] = {"0x0302", "0x0300", "0x0380", "0x1200"}; /* 2 are AMD's */
+    for (size_t i = 0; i < ST_COUNT(gpus); i++)
+        if (strncmp(class, gpus[i], 6) == 0)
+            add_gpu(reader, &(st_topology_gpu){.pcie_mbit_per_s = rate});
+    if (strncmp(class, "0x0200", 6) == 0 || strncmp(class, "0x0207", 6) == 0)
         add_net(reader, &(st_topology_net){.name = ""});
 }
 
@@ -331,7 +335,8 @@ static const char *significant(double value, char *text)
 }
 
 /* The bandwidth of one GPU to the others of its node. */
-static void write_links(const st_topology_gpu *gpu, st_buffer *buffer)
+static void write_links(const st_topology_gpu *gpu, const st_topology_request *request,
+                        st_buffer *buffer)
 {
     char rate[ST_QUANTITY_TEXT];
     char each[ST_QUANTITY_TEXT];
@@ -349,9 +354,17 @@ static void write_links(const st_topology_gpu *gpu, st_buffer *buffer)
             buffer,
             "  # %u NVLinks of a GPU of unknown compute capability; fill in link_bandwidth\n",
             gpu->nvlinks);
-    else if (gpu->pcie_mbit_per_s > 0)
+    else if (request->link_bandwidth > 0)
+        st_buffer_printf(buffer, "  # the file has no <nvlink>: the GPU's own links, %s GB/s\n",
+                         significant(request->link_bandwidth / 1e9, rate));
+    else if (request->gpu != NULL && gpu->pcie_mbit_per_s > 0)
         st_buffer_printf(buffer,
                          "  link_bandwidth: {value: %s GB/s, source: PCIe as NCCL counts it}\n",
+                         significant(gpu->pcie_mbit_per_s / 8000, rate));
+    else if (gpu->pcie_mbit_per_s > 0)
+        st_buffer_printf(buffer,
+                         "  # the file has no <nvlink>: links are those of the GPU that 'base' "
+                         "names; PCIe has %s GB/s\n",
                          significant(gpu->pcie_mbit_per_s / 8000, rate));
     else
         st_buffer_text(buffer, "  # neither NVLinks nor a PCIe link; fill in link_bandwidth\n");
@@ -451,7 +464,7 @@ static st_status write_cluster(const st_topology *topology, const st_topology_re
                              gpu->sm % 10);
         st_buffer_text(cluster, ": give --gpu NAME, or write 'base: NAME'\n");
     }
-    write_links(gpu, cluster);
+    write_links(gpu, request, cluster);
     return cluster->failed ? ST_ERR_MEMORY : ST_OK;
 }
 
