@@ -12,7 +12,8 @@ import re
 import sys
 
 # Words of others that happen to be called as a key, by source.
-EXCEPTIONS = {('estimator/tools/launch/frameworks/torchtitan.c', 'model.name')}
+EXCEPTIONS = {('estimator/tools/launch/frameworks/torchtitan.c', 'model.name'),
+              ('estimator/tools/launch/frameworks/renames.c', 'model.rope_scaling')}
 TABLE = 'estimator/core/job/keys.c'
 ROW = re.compile(r'\b(?:TEXT|FLAG|CHOICE|COUNT|NUMBER|QUANTITY|[A-Z]+_KEY)\(\s*"([a-z0-9_.]+)"')
 TAKES_KEY = re.compile(r'\b(?:st_job_(?:value_of|number|text)|st_key_find|st_draft_(?:put|count)\w*'

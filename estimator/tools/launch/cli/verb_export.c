@@ -33,15 +33,19 @@ static int run_export(cli_run *run)
     const st_framework framework = (st_framework)found;
     const st_job *job = NULL;
     st_status status = cli_paths(run);
+    const st_request request = {.job = run->arguments[1],
+                                .sets = run->common.sets.items,
+                                .set_count = run->common.sets.count};
     if (status == ST_OK)
-        status = st_settled_job(run->paths,
-                                &(st_request){.job = run->arguments[1],
-                                              .sets = run->common.sets.items,
-                                              .set_count = run->common.sets.count},
-                                run->arena, &job, run->errors);
+        status = st_settled_job(run->paths, &request, run->arena, &job, run->errors);
     if (status == ST_OK)
         status = st_framework_export(framework, run->paths, job, &run->result, run->errors);
-    return cli_exit_code(run, status);
+    /* What `estimate` refuses is not started either, and no file is written. */
+    if (status == ST_OK)
+        status = st_estimate_check_plan(run->paths, &request, run->arena, run->errors);
+    if (status != ST_OK)
+        st_buffer_free(&run->result);
+    return status == ST_ERR_CHECK ? CLI_FAILED : cli_exit_code(run, status);
 }
 
 const cli_verb cli_verb_export = {

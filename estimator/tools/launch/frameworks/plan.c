@@ -18,7 +18,6 @@ static const fw_row model_rows[] = {
     {ST_KEY_MODEL_HEADS, "*", "num_attention_heads", NULL},
     {ST_KEY_MODEL_KV_HEADS, "*", "group_query_attention", "True"},
     {ST_KEY_MODEL_KV_HEADS, "*", "num_query_groups", NULL},
-    {ST_KEY_MODEL_GATED, "true", "swiglu", "True"},
     {ST_KEY_MODEL_BIAS, "false", "add_bias_linear", "False"},
     {ST_KEY_MODEL_NORM, "rms", "normalization", "RMSNorm"},
     {ST_KEY_MODEL_NORM, "layer", "normalization", "LayerNorm"},
@@ -220,11 +219,54 @@ static void put_modern(const st_job *job, megatron_run *arguments)
     }
 }
 
+/* Of SwiGLU, GeGLU and the ungated functions those that Megatron has an argument for; GELU is what
+ * it takes without one. */
+static void put_activation(const st_job *job, megatron_run *arguments)
+{
+    const bool gated = fw_is(job, ST_KEY_MODEL_GATED, "true");
+    if (fw_is(job, ST_KEY_MODEL_ACTIVATION, gated ? "quick_gelu" : "relu2"))
+        megatron_set(arguments, gated ? "quick_geglu" : "squared_relu", "True", 0);
+    else if (gated)
+        megatron_set(arguments, "swiglu", "True", 0);
+}
+
+/* The number behind NAME= in model.rope_scaling; "" where it has none. */
+static const char *parameter(st_draft *draft, const char *scaling, const char *name)
+{
+    const char *found = strstr(scaling, st_draft_text(draft, " %s=", name));
+    return found != NULL ? st_draft_text(draft, "%.*s", (int)strcspn(found + 2 + strlen(name), " "),
+                                         found + 2 + strlen(name))
+                         : "";
+}
+
+/* Scaling that these arguments do not say comes back otherwise, and is refused. */
+static void put_scaling(const st_job *job, megatron_run *arguments)
+{
+    static const char *const names[][2] = {
+        {"factor", "rotary_scaling_factor"},
+        {"original_max_position_embeddings", "yarn_original_max_position_embeddings"},
+        {"mscale", "mscale"},
+        {"mscale_all_dim", "mscale_all_dim"}};
+    const char *scaling = fw_text(arguments->draft, job, ST_KEY_MODEL_ROPE_SCALING);
+    if (strncmp(scaling, "llama3 ", 7) == 0) {
+        megatron_set(arguments, "use_rope_scaling", "True", 0);
+        megatron_set(arguments, "rope_scaling_factor",
+                     parameter(arguments->draft, scaling, "factor"), 0);
+    }
+    for (size_t i = 0; strncmp(scaling, "yarn ", 5) == 0 && i < ST_COUNT(names); i++) {
+        const char *value = parameter(arguments->draft, scaling, names[i][0]);
+        const bool is_default = i == 1 && strcmp(value, "4096") == 0;
+        if (value[0] != '\0' && !is_default)
+            megatron_set(arguments, names[i][1], value, 0);
+    }
+}
+
 void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_run *arguments)
 {
     const double tokens = st_job_number(job, ST_KEY_TRAIN_TOKENS);
     const double sequence = st_job_number(job, ST_KEY_BATCH_SEQUENCE);
     fw_write_rows(arguments, job, model_rows, COUNT_OF(model_rows));
+    put_activation(job, arguments);
     static const fw_row rows[] = {
         {ST_KEY_MODEL_KV_LORA, "*", "multi_latent_attention", "True"},
         {ST_KEY_MODEL_Q_LORA, "*", "q_lora_rank", NULL},
@@ -247,10 +289,15 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     const uint64_t positions = count_of(job, ST_KEY_MODEL_POSITIONS);
     if (count_of(job, ST_KEY_MODEL_FFN) == 0 && fw_is(job, ST_KEY_MODEL_GATED, "true"))
         fw_set_count(arguments, "ffn_hidden_size", 4 * count_of(job, ST_KEY_MODEL_HIDDEN));
-    megatron_set(arguments, "position_embedding_type", positions > 0 ? "learned_absolute" : "rope",
+    megatron_set(arguments, "position_embedding_type",
+                 positions > 0                              ? "learned_absolute"
+                 : fw_is(job, ST_KEY_MODEL_ROTARY, "false") ? "none"
+                                                            : "rope",
                  0);
     fw_set_count(arguments, "max_position_embeddings",
                  positions > 0 ? positions : count_of(job, ST_KEY_BATCH_SEQUENCE));
+    fw_write_rows(arguments, job, megatron_facts, MEGATRON_FACTS);
+    put_scaling(job, arguments);
     fw_put_layers(framework, job, arguments);
     fw_write_rows(arguments, job, plan_rows, COUNT_OF(plan_rows));
     put_splits(framework, job, arguments);

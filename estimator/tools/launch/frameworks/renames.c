@@ -29,7 +29,13 @@ static const fw_section bridge_sections[] = {
      "pipeline_model_parallel_size context_parallel_size expert_model_parallel_size "
      "expert_tensor_parallel_size sequence_parallel scatter_gather_tensors_in_pipeline "
      "recompute_granularity recompute_method recompute_num_layers recompute_modules "
-     "cuda_graph_impl cuda_graph_scope attention_backend gradient_accumulation_fusion seq_length"},
+     "cuda_graph_impl cuda_graph_scope attention_backend gradient_accumulation_fusion seq_length "
+     "qk_layernorm add_qkv_bias rotary_base rotary_percent activation_func_clamp_value "
+     "glu_linear_offset init_method_std moe_router_score_function moe_router_pre_softmax "
+     "moe_router_enable_expert_bias moe_router_topk_scaling_factor "
+     "moe_router_load_balancing_type moe_aux_loss_coeff moe_shared_expert_gate "
+     "rope_scaling_factor rotary_scaling_factor mscale mscale_all_dim "
+     "yarn_original_max_position_embeddings"},
     {"dataset.", "seq_length"},
     {"train.", "micro_batch_size global_batch_size train_samples"},
     {"ddp.", "overlap_grad_reduce overlap_param_gather use_distributed_optimizer use_megatron_fsdp "
@@ -48,6 +54,12 @@ static const fw_rename bridge_rows[] = {
     {"model.num_query_groups", "group_query_attention", NULL, "True", FW_IMPORT},
     {"model.gated_linear_unit", "swiglu", NULL, NULL, FW_BOTH},
     {"model.activation_func", "swiglu", "silu", "True", FW_EXPORT},
+    {"model.gated_linear_unit", "quick_geglu", NULL, NULL, FW_EXPORT},
+    {"model.activation_func", "quick_geglu", "quick_gelu", "True", FW_BOTH},
+    {"model.activation_func", "squared_relu", "squared_relu", "True", FW_BOTH},
+    {"model.layernorm_epsilon", "norm_epsilon", NULL, NULL, FW_BOTH},
+    {"model.layernorm_zero_centered_gamma", "apply_layernorm_1p", NULL, NULL, FW_BOTH},
+    {"model.rope_scaling", "use_rope_scaling", NULL, NULL, FW_BOTH},
     {"model.share_embeddings_and_output_weights", "untie_embeddings_and_output_weights", "False",
      "True", FW_BOTH},
     {"model.num_moe_experts", "num_experts", NULL, NULL, FW_BOTH},
@@ -84,7 +96,8 @@ static const fw_section deepspeed_sections[] = {
      "attention_dropout untie_embeddings_and_output_weights vocab_size "
      "make_vocab_size_divisible_by max_position_embeddings seq_length tensor_model_parallel_size "
      "pipeline_model_parallel_size sequence_parallel num_experts recompute_granularity "
-     "recompute_method recompute_num_layers train_samples"},
+     "recompute_method recompute_num_layers train_samples init_method_std add_qkv_bias "
+     "squared_relu rotary_percent"},
     {NULL, NULL},
 };
 
@@ -106,6 +119,8 @@ static const fw_rename deepspeed_rows[] = {
     {"launch.normalization", "normalization", "layernorm", "LayerNorm", FW_BOTH},
     {"launch.use_rotary_position_embeddings", "position_embedding_type", "True", "rope", FW_BOTH},
     {"launch.no_position_embedding", "position_embedding_type", "True", "rope", FW_EXPORT},
+    {"launch.rope_theta", "rotary_base", NULL, NULL, FW_BOTH},
+    {"launch.layernorm_epsilon", "norm_epsilon", NULL, NULL, FW_BOTH},
     {"launch.topk", "moe_router_topk", NULL, NULL, FW_BOTH},
     {"launch.expert_interval", "moe_layer_freq", NULL, NULL, FW_BOTH},
     {"launch.moe_expert_parallel_size", "expert_model_parallel_size", NULL, NULL, FW_BOTH},

@@ -226,6 +226,15 @@ bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
                    "a token visits a whole number of experts",
                    st_errors_text(errors, ST_KEY_MODEL_TOP_K "=%.0f", ceil(visited))))
         return false;
+    const char *features =
+        fw_has(job, ST_KEY_MODEL_FEATURES) ? st_job_value_of(job, ST_KEY_MODEL_FEATURES)->text : "";
+    if (features[0] != '\0') {
+        (void)st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                      "%s has no option for what defines this model" ST_FOUND "%s" ST_HINT
+                      "write the launch without it with --set " ST_KEY_MODEL_FEATURES "=",
+                      titles[framework], features);
+        return false;
+    }
     if (framework == ST_TORCHTITAN)
         return true; /* torchtitan.c has its rules */
     if (framework != ST_DEEPSPEED)

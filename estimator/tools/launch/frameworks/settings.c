@@ -6,6 +6,7 @@
 #include "steptime/tool/value_text.h"
 #include "steptime/quantity.h"
 
+#include <math.h>
 #include <string.h>
 
 bool fw_has(const st_job *job, const char *key)
@@ -23,6 +24,8 @@ const char *fw_text_of(st_draft *draft, const st_key *key, double number, const 
         return text;
     if (key->kind == ST_KEY_BOOL)
         return number != 0 ? "true" : "false";
+    if (key->kind != ST_KEY_ENUM && number >= 1e5 && number == floor(number))
+        return st_draft_text(draft, "%.0f", number); /* whole numbers without an exponent */
     if (key->kind != ST_KEY_ENUM)
         return st_draft_text(draft, "%s", st_number_format(number, digits, sizeof digits));
     size_t count = st_key_values(key, storage, names);
@@ -44,6 +47,8 @@ bool fw_is(const st_job *job, const char *key, const char *word)
     const double number = st_job_number(job, key);
     if (!fw_has(job, key))
         return false;
+    if (strcmp(word, "=") == 0)
+        return true;
     if (strcmp(word, "*") == 0)
         return row->kind == ST_KEY_TEXT ? st_job_value_of(job, key)->text[0] != '\0' : number > 0;
     if (row->kind == ST_KEY_BOOL)
@@ -74,7 +79,7 @@ void fw_read_rows(megatron_run *settings, const fw_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const megatron_argument *option = megatron_get(settings, rows[i].option);
-        bool is_any = strcmp(rows[i].when, "*") == 0;
+        bool is_any = strcmp(rows[i].when, "*") == 0 || strcmp(rows[i].when, "=") == 0;
         if (option == NULL || rows[i].key[0] == '\0' ||
             (rows[i].value != NULL && strcmp(option->value, rows[i].value) != 0))
             continue;

@@ -18,17 +18,8 @@ const char *fw_text(st_draft *draft, const st_job *job, const char *key);
 /* The same of a number that belongs to a key. */
 const char *fw_text_of(st_draft *draft, const st_key *key, double number, const char *text);
 
-/*
- * One option of a framework for one value of a key, read in both directions. `when` is the word of
- * the key, or "*" for any number above 0; `value` is what the option then says, NULL for the number
- * itself.
- */
-typedef struct fw_row {
-    const char *key;
-    const char *when;
-    const char *option;
-    const char *value;
-} fw_row;
+/* One option of a framework for one value of a key. */
+typedef megatron_row fw_row;
 
 /* Adds the options of the rows that hold for the job. */
 void fw_write_rows(megatron_run *settings, const st_job *job, const fw_row *rows, size_t count);

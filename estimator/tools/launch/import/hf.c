@@ -283,6 +283,7 @@ void hf_read_fields(hf_reader *reader)
                      (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
                      hf_of_class(reader, "norm"));
     }
+    hf_read_facts(reader, inputs && !mlp);
     put_type(reader);
     hf_put_name(reader);
     note_rest(reader);

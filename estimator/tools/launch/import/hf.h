@@ -114,6 +114,9 @@ void hf_read_shared_kv(hf_reader *reader);
 /* Sinks, gates, indexers, experts behind a projection, multi-token prediction. */
 void hf_read_extras(hf_reader *reader);
 
+/* hf_facts.c: what defines the model and changes no estimate */
+void hf_read_facts(hf_reader *reader, bool qkv_bias);
+
 /* hf_name.c: model.name, after everything else of the model */
 void hf_put_name(hf_reader *reader);
 

@@ -137,6 +137,23 @@ extern const megatron_word megatron_modules[MEGATRON_MODULES]; /* that are compu
 /* megatron_modern.c: recipes, layouts, dispatchers, modules, graphs and offload; after the plan */
 void megatron_put_modern(megatron_run *run);
 
+/*
+ * One argument for one value of a key, read in both directions. `when` is the word of the key, or
+ * "*" for any number above 0, "=" for any value; `value` is what the argument then says, NULL for
+ * the number itself.
+ */
+typedef struct megatron_row {
+    const char *key;
+    const char *when;
+    const char *option;
+    const char *value;
+} megatron_row;
+enum { MEGATRON_FACTS = 18 };
+/* megatron_facts.c: what defines a model and changes no estimate */
+extern const megatron_row megatron_facts[MEGATRON_FACTS];
+/* model.activation and .rope_scaling, of several arguments, and what the rows say. */
+void megatron_put_facts(megatron_run *run);
+
 /* megatron_model.c and megatron_plan.c: every key of the job but the measured time */
 void megatron_put_model(megatron_run *run);
 /* After the model, whose experts it looks at. */

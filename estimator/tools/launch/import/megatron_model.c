@@ -78,8 +78,9 @@ void megatron_put_model(megatron_run *run)
     put_attention(run);
     /* SwiGLU without a width gets two thirds of 4h, in multiples of 64, as Megatron computes it. */
     uint64_t hidden = st_draft_count(run->draft, ST_KEY_MODEL_HIDDEN);
-    bool gated =
-        megatron_is_true(run, "swiglu", false) || megatron_is_true(run, "gated_linear_unit", false);
+    bool gated = megatron_is_true(run, "swiglu", false) ||
+                 megatron_is_true(run, "quick_geglu", false) ||
+                 megatron_is_true(run, "gated_linear_unit", false);
     if (!megatron_put_given(run, ST_KEY_MODEL_FFN, "ffn_hidden_size") && gated)
         st_draft_put_count(run->draft, ST_KEY_MODEL_FFN, 0, 8 * hidden / 3 / 64 * 64,
                            "8/3 of hidden_size in multiples of 64, default for swiglu");
@@ -125,4 +126,5 @@ void megatron_put_model(megatron_run *run)
                          capacity->name);
     }
     megatron_put_layers(run);
+    megatron_put_facts(run);
 }

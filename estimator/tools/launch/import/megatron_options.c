@@ -34,6 +34,7 @@ static const char flags[] =
     "moe_grouped_gemm moe_pad_expert_input_to_capacity moe_permute_fusion "
     "moe_permute_fusion_into_hybridep moe_router_enable_expert_bias "
     "moe_router_force_load_balancing moe_router_fusion moe_router_padding_for_fp8 "
+    "moe_router_pre_softmax "
     "moe_router_padding_for_quantization moe_shared_expert_gate moe_shared_expert_overlap "
     "moe_use_legacy_grouped_gemm mtp_use_repeated_layer multi_latent_attention "
     "no_async_tensor_model_parallel_allreduce no_bias_dropout_fusion no_bias_gelu_fusion "
@@ -42,13 +43,14 @@ static const char flags[] =
     "no_rope_fusion no_save_optim no_save_rng no_scatter_gather_tensors_in_pipeline "
     "offload_optimizer_states optimizer_cpu_offload overlap_cpu_optimizer_d2h_h2d "
     "overlap_grad_reduce overlap_moe_expert_parallel_comm overlap_param_gather "
-    "overlap_param_gather_with_optimizer_step profile qk_layernorm recompute_activations "
+    "overlap_param_gather_with_optimizer_step profile qk_layernorm quick_geglu "
+    "recompute_activations "
     "reset_attention_mask reset_position_ids reuse_grad_buf_for_mxfp8_param_ag sequence_parallel "
     "sft squared_relu swiglu te_rng_tracker tp_comm_overlap transformer_engine "
     "untie_embeddings_and_output_weights use_checkpoint_args use_checkpoint_opt_param_scheduler "
     "use_cpu_initialization use_custom_fsdp use_dist_ckpt use_distributed_optimizer use_fast_rope "
     "use_flash_attn use_flash_attn_v2 use_legacy_models use_mcore_models use_megatron_fsdp "
-    "use_precision_aware_optimizer use_rotary_position_embeddings use_torch_fsdp2 "
+    "use_precision_aware_optimizer use_rope_scaling use_rotary_position_embeddings use_torch_fsdp2 "
     "use_torch_optimizer_for_cpu_offload use_tp_pp_dp_mapping";
 
 /* Known, and without a part in an estimate of a step. */
