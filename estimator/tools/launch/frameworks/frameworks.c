@@ -35,7 +35,7 @@ typedef struct exporter {
 
 static void put_keys(st_framework framework, megatron_run *settings)
 {
-    megatron_run arguments = {.draft = settings->draft};
+    megatron_run arguments = {.draft = settings->draft, .is_export = settings->is_export};
     if (framework == ST_TORCHTITAN) {
         fw_torchtitan_keys(settings);
         return;
@@ -78,18 +78,12 @@ static st_status import_file(st_framework framework, const st_import_request *re
     if (settings.count == 0)
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = request->file},
                        "no options of %s found", fw_title(framework));
+    fw_settle(framework, &settings);
+    if (draft.status != ST_OK)
+        return draft.status;
     put_keys(framework, &settings);
-    if (framework == ST_TORCHTITAN) {
-        st_buffer names = {0};
-        for (size_t i = 0; i < settings.count; i++)
-            if (!settings.arguments[i].used)
-                st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "",
-                                 settings.arguments[i].name);
-        const char *list = st_draft_keep(settings.draft, &names);
-        if (list[0] != '\0')
-            st_draft_note(settings.draft,
-                          "Left out, unknown or without effect on an estimate: %.2000s.", list);
-    }
+    if (framework == ST_TORCHTITAN)
+        megatron_account(&settings);
     return st_draft_write(&draft,
                           st_draft_text(&draft,
                                         "From %.200s, a file of %s, by steptime import %s. The "
@@ -401,6 +395,7 @@ static st_status export_job(exporter *export, st_buffer *file)
         fw_megatron_arguments(export->framework, export->job, &arguments);
         fw_rename_arguments(export->framework, &arguments, &export->settings);
     }
+    export->settings.is_export = true;
     put_keys(export->framework, &export->settings);
     if (export->draft.status != ST_OK)
         return export->draft.status;

@@ -15,6 +15,20 @@
 
 enum { NAME_BYTES = 256, MAX_CARRIED = 1024 };
 
+/* A key that is there twice has no value. */
+static void set_once(megatron_run *settings, const char *name, const char *value, int line)
+{
+    const size_t i = ST_FIND(settings->arguments, settings->count, name, name);
+    const bool twice = i < settings->count;
+    if (twice)
+        ST_NOTE(settings->draft, ST_ERR_SYNTAX,
+                (st_place){.file = settings->draft->request->file, .line = line},
+                "key '%.80s' is given twice, first in line %d" ST_FOUND "'%.40s' and '%.40s'", name,
+                settings->arguments[i].line, settings->arguments[i].value, value);
+    else
+        megatron_set(settings, name, value, line);
+}
+
 /* ---- TOML ---- */
 
 static bool is_blank(char c)
@@ -60,6 +74,16 @@ static size_t value_length(const char *text, size_t length)
     return end;
 }
 
+static char *without_bars(char *number)
+{
+    char *to = number;
+    for (const char *from = number; *from != '\0'; from++)
+        if (*from != '_')
+            *to++ = *from;
+    *to = '\0';
+    return number;
+}
+
 static const char *toml_value(megatron_run *settings, const char *text, size_t length)
 {
     st_draft *draft = settings->draft;
@@ -68,10 +92,11 @@ static const char *toml_value(megatron_run *settings, const char *text, size_t l
         return "True";
     if (length == 5 && memcmp(text, "false", 5) == 0)
         return "False";
-    const char *copy =
-        st_arena_copy(draft->arena, text + (quoted ? 1 : 0), length - (quoted ? 2 : 0));
+    char *copy = st_arena_copy(draft->arena, text + (quoted ? 1 : 0), length - (quoted ? 2 : 0));
     if (copy == NULL)
         st_draft_out_of_memory(draft);
+    else if (!quoted && isdigit((unsigned char)text[0])) /* 10_000 */
+        copy = without_bars(copy);
     return st_or_none(copy);
 }
 
@@ -114,8 +139,7 @@ static void read_toml(megatron_run *settings)
             }
             (void)snprintf(name, sizeof name, "%s%s%.*s", section, section[0] != '\0' ? "." : "",
                            (int)key.length, key.text);
-            megatron_set(settings, name, toml_value(settings, value.text, value.length),
-                         text.number);
+            set_once(settings, name, toml_value(settings, value.text, value.length), text.number);
         } else if (text.length - 1 > sizeof section || text.text[text.length - 1] != ']') {
             refuse_line(settings, &text, "[section]");
         } else {
@@ -169,8 +193,8 @@ static void flatten_json(megatron_run *settings, const st_json *map, const char 
         if (node->kind == ST_JSON_MAP)
             flatten_json(settings, node, st_draft_text(settings->draft, "%s.", name));
         else if (node->text != NULL)
-            megatron_set(settings, name,
-                         node->kind == ST_JSON_BOOL ? spelled(node->text) : node->text, node->line);
+            set_once(settings, name, node->kind == ST_JSON_BOOL ? spelled(node->text) : node->text,
+                     node->line);
     }
 }
 
@@ -228,9 +252,8 @@ void fw_read(st_framework framework, megatron_run *settings)
             if (node->kind == ST_JSON_MAP)
                 flatten_json(settings, node, st_draft_text(draft, "%.200s.", node->name));
             else if (node->text != NULL)
-                megatron_set(settings, node->name,
-                             node->kind == ST_JSON_BOOL ? spelled(node->text) : node->text,
-                             node->line);
+                set_once(settings, node->name,
+                         node->kind == ST_JSON_BOOL ? spelled(node->text) : node->text, node->line);
         }
         if (launch == NULL || launch->kind != ST_JSON_STRING)
             return;

@@ -54,6 +54,14 @@ const fw_names *fw_names_of(st_framework framework);
 void fw_rename_arguments(st_framework framework, megatron_run *arguments, megatron_run *options);
 void fw_restore_arguments(st_framework framework, megatron_run *options, megatron_run *arguments);
 
+/* flavors.c: the shape that a flavor of torchtitan names; an unknown one is an error. */
+void fw_put_flavor(megatron_run *options);
+
+/* settle.c: an option of the rows whose value none of them has stops an import. */
+void fw_check_values(megatron_run *settings, const fw_row *rows, size_t count);
+/* Settings as the framework makes them agree, before they are arguments. */
+void fw_settle(st_framework framework, megatron_run *settings);
+
 /* plan.c: the arguments of Megatron-LM that run the job */
 void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_run *arguments);
 /* The GPUs of a node and the nodes that a job starts on, 0 where its cluster does not say. */

@@ -294,9 +294,13 @@ static void read_stages(megatron_run *options)
         megatron_count_or(options, P "pipeline_parallel_last_stage_less_layers", 1);
     if (pp <= 1)
         return;
+    if (size == 0 && !options->is_export &&
+        strcmp(megatron_text(options, P "pipeline_parallel_schedule"), "Interleaved1F1B") == 0)
+        st_draft_put_count(draft, ST_KEY_PARALLEL_VIRTUAL_STAGES, 0, 2,
+                           "default of an interleaved schedule");
     if (size == 0 || layers == 0) {
-        st_draft_note(draft, "The layers of a stage depend on the model: equal stages with one "
-                             "chunk per rank are assumed.");
+        st_draft_note(draft, "The layers of a stage depend on the model: equal stages are "
+                             "assumed.");
         return;
     }
     const uint64_t chunks = (layers + first + last + size * pp - 1) / (size * pp);
@@ -311,10 +315,55 @@ static void read_stages(megatron_run *options)
                            "pipeline_parallel_last_stage_less_layers");
 }
 
+/* Without a global batch each rank accumulates nothing. */
+static void read_batch(megatron_run *options, uint64_t local)
+{
+    st_draft *draft = options->draft;
+    const uint64_t dp = st_draft_count(draft, ST_KEY_PARALLEL_DP);
+    const uint64_t batch = st_draft_count(draft, ST_KEY_BATCH_GLOBAL);
+    const megatron_argument *given = megatron_get(options, "training.global_batch_size");
+    if (dp == 0 || local == 0 || local > 1000000000 || dp > 1000000000 || options->is_export)
+        return;
+    if (batch == 0)
+        st_draft_put_count(draft, ST_KEY_BATCH_GLOBAL, 0, local * dp,
+                           "local_batch_size times data-parallel ranks");
+    else if (batch % (local * dp) != 0 && given != NULL)
+        ST_NOTE(draft, ST_ERR_VALUE, megatron_place(options, given),
+                "global_batch_size %" PRIu64 " is not a multiple of local_batch_size %" PRIu64
+                " times %" PRIu64 " data-parallel ranks" ST_HINT "set batch.global, or parallel.dp",
+                batch, local, dp);
+}
+
+/* "op" keeps the outputs of some operators; a number recomputes each layer in so many. */
+static void read_checkpointing(megatron_run *options)
+{
+    st_draft *draft = options->draft;
+    const char *option = megatron_text(options, "activation_checkpoint.selective_ac_option");
+    const uint64_t pp = st_draft_count(draft, ST_KEY_PARALLEL_PP);
+    const uint64_t layers = st_draft_count(draft, ST_KEY_MODEL_LAYERS) / (pp > 0 ? pp : 1);
+    uint64_t each = 0;
+    if (strcmp(megatron_text(options, "activation_checkpoint.mode"), "selective") != 0 ||
+        strcmp(option, "op") == 0 || option[0] == '\0' || options->is_export ||
+        !megatron_read_count(options, "activation_checkpoint.selective_ac_option", &each))
+        return;
+    st_draft_put(draft, ST_KEY_RECOMPUTE, 0, "full", "selective_ac_option, a number");
+    if (each > 1 && layers < each)
+        st_draft_note(draft,
+                      "One layer in %" PRIu64 " is recomputed (selective_ac_option): set "
+                      "recomputed.layers to those of a stage.",
+                      each);
+    else if (each > 1)
+        st_draft_put_count(
+            draft, ST_KEY_RECOMPUTED_LAYERS, 0, layers / each,
+            st_draft_text(draft, "one layer in %" PRIu64 ", selective_ac_option", each));
+}
+
 void fw_torchtitan_keys(megatron_run *options)
 {
     static const char *const skipped[] = {"model.name", "model.flavor",
                                           "activation_checkpoint.selective_ac_option"};
+    fw_put_flavor(options);
+    fw_check_values(options, rows, ROWS);
     fw_read_rows(options, rows, ROWS);
     const uint64_t local = megatron_count_or(options, "training.local_batch_size", 8);
     const bool staged = st_draft_count(options->draft, ST_KEY_PARALLEL_PP) > 1;
@@ -331,6 +380,8 @@ void fw_torchtitan_keys(megatron_run *options)
                      "steps times global_batch_size times seq_len");
     read_shards(options);
     read_stages(options);
+    read_batch(options, local);
+    read_checkpointing(options);
     if (st_draft_count(options->draft, ST_KEY_PARALLEL_TP) > 1)
         st_draft_put_bool(options->draft, ST_KEY_PARALLEL_SEQUENCE_PARALLEL, true,
                           "tensor_parallel_degree above 1");

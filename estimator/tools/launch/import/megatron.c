@@ -140,12 +140,6 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
 
 /* ---- what was not used ---- */
 
-static bool is_off(const char *value)
-{
-    return strcmp(value, "None") == 0 || strcmp(value, "False") == 0 || strcmp(value, "0") == 0 ||
-           strcmp(value, "[]") == 0 || strcmp(value, "0.0") == 0;
-}
-
 static const char *list_names(megatron_run *run, bool known, size_t *count)
 {
     enum { SHOWN = 120 };
@@ -153,8 +147,8 @@ static const char *list_names(megatron_run *run, bool known, size_t *count)
     *count = 0;
     for (size_t i = 0; i < run->count; i++) {
         const megatron_argument *argument = &run->arguments[i];
-        if (argument->used || megatron_is_skipped(argument->name) != known ||
-            (!known && run->is_dump && is_off(argument->value)))
+        if (argument->used || megatron_is_harmless(argument->name) != known ||
+            (!known && run->is_dump && megatron_is_off(argument->value)))
             continue;
         if (++*count <= SHOWN)
             st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "", argument->name);
@@ -164,11 +158,24 @@ static const char *list_names(megatron_run *run, bool known, size_t *count)
     return st_draft_keep(run->draft, &names);
 }
 
-void megatron_put_all(megatron_run *run)
+/* Arguments that decide the answer and that nothing reads stop the import, all at once. */
+static void refuse_deciding(megatron_run *run)
 {
-    megatron_put_model(run);
-    megatron_put_plan(run);
-    megatron_put_time(run);
+    for (size_t i = 0; i < run->count; i++) {
+        const megatron_argument *argument = &run->arguments[i];
+        const char *key = argument->used ? NULL : megatron_decided_key(argument);
+        if (key != NULL && !st_draft_is_given(run->draft, key))
+            ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, argument),
+                    "'%.80s' may decide the estimate and is not understood" ST_FOUND
+                    "'%.40s'" ST_HINT "settle it with --set %s=...",
+                    argument->name, argument->value, key);
+    }
+}
+
+void megatron_account(megatron_run *run)
+{
+    if (!run->is_export)
+        refuse_deciding(run);
     size_t skipped_count = 0;
     size_t unknown_count = 0;
     const char *skipped = list_names(run, true, &skipped_count);
@@ -179,6 +186,14 @@ void megatron_put_all(megatron_run *run)
     if (unknown_count > 0)
         st_draft_note(run->draft, "Unknown, left out (%zu%s): %s.", unknown_count,
                       run->is_dump ? ", not counting those that are off" : "", unknown);
+}
+
+void megatron_put_all(megatron_run *run)
+{
+    megatron_put_model(run);
+    megatron_put_plan(run);
+    megatron_put_time(run);
+    megatron_account(run);
 }
 
 static st_status import_run(megatron_run *run, st_buffer *job)

@@ -28,7 +28,8 @@ typedef struct megatron_time {
 
 typedef struct megatron_run {
     st_draft *draft;
-    bool is_dump; /* arguments are complete, with what Megatron derived */
+    bool is_export; /* read back to compare: nothing is refused or listed */
+    bool is_dump;   /* arguments are complete, with what Megatron derived */
     megatron_argument *arguments;
     size_t count;
     megatron_time *times; /* of iterations, in the order of the log */
@@ -82,6 +83,14 @@ bool megatron_is_flag(const char *name);
 /* The argument is known and does not affect an estimate. */
 bool megatron_is_skipped(const char *name);
 
+/* key_kinds.c */
+/* The value says that its feature is off. */
+bool megatron_is_off(const char *value);
+/* The name changes nothing in an estimate, in any of the frameworks. */
+bool megatron_is_harmless(const char *name);
+/* The key of the job that an argument nobody looked at decides by its name; NULL: none. */
+const char *megatron_decided_key(const megatron_argument *argument);
+
 /* The argument's value; NULL where it is absent or None. Marks it as used. */
 const megatron_argument *megatron_get(megatron_run *run, const char *name);
 
@@ -114,6 +123,8 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
 
 /* megatron.c: every key of the job from the arguments, and a note on those that say nothing */
 void megatron_put_all(megatron_run *run);
+/* Refuses or lists arguments that nobody looked at. */
+void megatron_account(megatron_run *run);
 
 /* megatron_layers.c */
 /* model.layers and the pattern of a hybrid model; false where it is none. */
