@@ -43,21 +43,22 @@ static void run_block(runner *self, int thread, uint64_t first)
     st_results *found = &self->found[thread];
     uint64_t left = search->rows - first;
     size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
-    st_space_worker *space = st_search_worker_fill(self->workers[thread], NULL, first, rows);
+    st_space_worker *space = st_search_worker_visit(self->workers[thread], first, rows);
     space->all_checks = self->near || search->request.all || search->space->request.checks_warn;
     space->kept_alone = !space->all_checks;
     st_space_compute(space, rows);
     for (size_t row = 0; row < rows; row++) {
         uint32_t reason = space->reasons[row];
+        uint64_t number = st_search_visited(self->workers[thread], first + row);
         if (self->near) {
-            st_rank_add_nearest(found, first + row, st_search_failing(search->space, space, row),
+            st_rank_add_nearest(found, number, st_search_failing(search->space, space, row),
                                 space->outputs[search->near][row]);
             continue;
         }
         found->reasons[reason]++;
         if (reason == ST_REASON_NONE ||
             (search->request.all && st_search_exceeds(search->space, space, row))) {
-            st_found one = {.row = first + row,
+            st_found one = {.row = number,
                             .goal = search->sign * space->outputs[0][row],
                             .too_large = st_search_is_over(search->space, space, row)};
             found->kept += one.too_large ? 0 : 1;

@@ -24,6 +24,7 @@ struct st_search_worker {
     st_space_run_rows *runs; /* at most one per row; NULL: sizes of plans differ from row to row */
     uint64_t *plans;         /* per row; NULL: what plans depend on is the same in all rows */
     bool *infeasible;        /* per row, for the space's worker */
+    bool by_axes; /* visits go through all plans with each combination of what the axes have */
 };
 
 /* --- plans ----------------------------------------------------------------------------------- */
@@ -82,49 +83,32 @@ static bool is_zipped(const st_search_worker *self, const double values[ST_PARAM
     return good;
 }
 
-/* Rows of one shape have the same sizes; of a few it is not worth it to compute these apart. */
-static void find_runs(st_search_worker *self, uint64_t first, size_t rows)
+/* Rows of one shape have the same sizes; of a few it is not worth it to compute these apart. Each
+ * plan comes `repeat` times. */
+static size_t add_runs(st_search_worker *self, uint64_t repeat, uint64_t first, size_t rows,
+                       size_t count)
 {
     enum { LEAST = 48 };
     const st_search *search = self->search;
-    size_t count = 0;
     for (size_t row = 0; row < rows;) {
-        size_t run = st_plans_run(&search->plans, search->space->total, first + row, rows - row);
+        size_t run = st_plans_run(&search->plans, repeat, first + row, rows - row);
         bool slow = run >= LEAST;
         if (!slow && count > 0 && !self->runs[count - 1].slow)
             self->runs[count - 1].rows += run;
         else
             self->runs[count++] = (st_space_run_rows){.rows = run, .slow = slow};
-        if (slow && search->space->total == 1)
+        if (slow && repeat == 1)
             self->runs[count - 1].product = st_plans_product(&search->plans, first + row);
         row += run;
     }
     self->space->runs = self->runs;
     self->space->run_count = count;
+    return count;
 }
 
-st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
-                                       uint64_t first, size_t rows)
+/* Rows whose plans are filled in: what depends on these. */
+static st_space_worker *settle(st_search_worker *self, size_t rows)
 {
-    if (picks == NULL) {
-        const st_search *fill_search = self->search;
-        if (fill_search->rows != fill_search->total) {
-            for (size_t row = 0; row < rows; row++)
-                self->picks[row] = st_search_pick(fill_search, first + row);
-            fill_picks(self, rows);
-        } else {
-            st_space_fill(self->space, first, rows);
-            for (size_t row = 0; self->plans != NULL && row < rows; row++)
-                self->plans[row] = (first + row) / fill_search->space->total;
-            st_plans_fill(&fill_search->plans, fill_search->space->total, first, rows,
-                          self->columns);
-            if (self->runs != NULL)
-                find_runs(self, first, rows);
-        }
-    } else {
-        memcpy(self->picks, picks, rows * sizeof *picks);
-        fill_picks(self, rows);
-    }
     /* What depends on the columns of a plan. If nodes differ between rows, what replaces
      * them is GPUs until now. */
     const st_search_driven *size = &self->search->node_size;
@@ -155,6 +139,65 @@ st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *p
         memcpy(self->aliases[i].column, self->columns[self->aliases[i].param],
                rows * sizeof(double));
     return self->space;
+}
+
+st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
+                                       uint64_t first, size_t rows)
+{
+    if (picks == NULL) {
+        const st_search *fill_search = self->search;
+        if (fill_search->rows != fill_search->total) {
+            for (size_t row = 0; row < rows; row++)
+                self->picks[row] = st_search_pick(fill_search, first + row);
+            fill_picks(self, rows);
+        } else {
+            st_space_fill(self->space, first, rows);
+            for (size_t row = 0; self->plans != NULL && row < rows; row++)
+                self->plans[row] = (first + row) / fill_search->space->total;
+            st_plans_fill(&fill_search->plans, fill_search->space->total, first, rows,
+                          self->columns);
+            if (self->runs != NULL)
+                (void)add_runs(self, fill_search->space->total, first, rows, 0);
+        }
+    } else {
+        memcpy(self->picks, picks, rows * sizeof *picks);
+        fill_picks(self, rows);
+    }
+    return settle(self, rows);
+}
+
+uint64_t st_search_visited(const st_search_worker *self, uint64_t visit)
+{
+    const st_search *search = self->search;
+    return self->by_axes ? visit % search->plans.count * search->space->total +
+                               visit / search->plans.count
+                         : visit;
+}
+
+st_space_worker *st_search_worker_visit(st_search_worker *self, uint64_t first, size_t rows)
+{
+    const st_search *search = self->search;
+    double *columns[ST_PARAMS];
+    size_t runs = 0;
+    if (!self->by_axes)
+        return st_search_worker_fill(self, NULL, first, rows);
+    for (size_t row = 0; row < rows;) {
+        /* Plans of one combination of what the axes have. */
+        uint64_t plan = (first + row) % search->plans.count;
+        uint64_t left = search->plans.count - plan;
+        size_t part = left < rows - row ? (size_t)left : rows - row;
+        for (size_t i = 0; i < ST_PARAMS; i++)
+            columns[i] = self->columns[i] != NULL ? self->columns[i] + row : NULL;
+        st_plans_fill(&search->plans, 1, plan, part, columns);
+        for (size_t i = row; i < row + part; i++)
+            self->picks[i] = (first + row) / search->plans.count;
+        for (size_t i = 0; self->plans != NULL && i < part; i++)
+            self->plans[row + i] = plan + i;
+        runs = add_runs(self, 1, plan, part, runs);
+        row += part;
+    }
+    st_space_fill_runs(self->space, self->picks, rows);
+    return settle(self, rows);
 }
 
 st_status st_search_each_block(const st_search *search, uint64_t most, st_search_block *take,
@@ -244,6 +287,19 @@ static bool add_column(st_search_worker *self, st_plan_param param, size_t input
     return true;
 }
 
+/* Where axes make few combinations, what depends on them alone is computed once for each. */
+static bool slow_axes(st_search_worker *self)
+{
+    const st_search *search = self->search;
+    const st_space *space = search->space;
+    self->by_axes = self->runs != NULL && space->total > 1 && self->space->inner == 0 &&
+                    search->rows == search->total;
+    for (size_t i = 0; i < space->driven_count && self->by_axes; i++)
+        if (!st_space_worker_slow(self->space, space->driven[i].input))
+            return false;
+    return true;
+}
+
 /* Columns for the plan parameters that the sheet reads. */
 static bool add_columns(st_search_worker *self)
 {
@@ -279,7 +335,7 @@ st_search_worker *st_search_worker_create(const st_search *search)
             made->infeasible = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->infeasible);
             made->space->infeasible = made->infeasible;
         }
-        if (!st_arena_failed(arena) && add_columns(made))
+        if (!st_arena_failed(arena) && slow_axes(made) && add_columns(made))
             return made;
     }
     st_space_worker_destroy(space);

@@ -19,6 +19,13 @@ void st_search_worker_destroy(st_search_worker *self); /* NULL is fine */
 st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
                                        uint64_t first, size_t rows);
 
+/*
+ * The same of all plans in an order of its own, in which axes move last where that is faster: the
+ * visit of a block, and the number of the row that a visit has.
+ */
+st_space_worker *st_search_worker_visit(st_search_worker *self, uint64_t first, size_t rows);
+uint64_t st_search_visited(const st_search_worker *self, uint64_t visit);
+
 /* A block of plans with all their checks; `picks` are their numbers in the whole space. */
 typedef void st_search_block(void *context, const st_space_worker *space, const uint64_t *picks,
                              size_t rows);

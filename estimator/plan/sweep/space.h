@@ -242,6 +242,8 @@ void st_space_run(st_space_worker *worker, uint64_t first, size_t rows);
  * picked; then the values. */
 void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows);
 void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t rows);
+/* The same of rows whose axes stand still over the runs of the worker (see runs). */
+void st_space_fill_runs(st_space_worker *worker, const uint64_t *picks, size_t rows);
 void st_space_compute(st_space_worker *worker, size_t rows);
 /* Whether the order of ranks that a variant has lacks a group that a filled row needs. */
 bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t row);

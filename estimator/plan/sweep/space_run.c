@@ -561,6 +561,21 @@ void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t r
     fill_inputs(worker, rows);
 }
 
+void st_space_fill_runs(st_space_worker *worker, const uint64_t *picks, size_t rows)
+{
+    worker->rows = rows;
+    worker->first = 0;
+    worker->scattered = false;
+    for (size_t axis = 0; axis < worker->space->axis_count; axis++) {
+        uint64_t *digits = worker->digits[axis];
+        for (size_t row = 0; row < rows; row++)
+            digits[row] = row > 0 && picks[row] == picks[row - 1]
+                              ? digits[row - 1]
+                              : st_space_digit(worker->space, axis, picks[row]);
+    }
+    fill_inputs(worker, rows);
+}
+
 size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs)
 {
     const st_space *space = worker->space;
