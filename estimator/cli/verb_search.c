@@ -194,6 +194,7 @@ static st_status read_request(cli_run *run, st_search_request *request)
     request->picture = options->svg != NULL;
     request->top = (size_t)(options->top > options->rank ? options->top : options->rank);
     request->detailed = options->verbose;
+    request->tries = true;
     bool replays = options->by == BY_REPLAY && !st_guide_is_given(&request->guide);
     request->confirm = replays ? (size_t)options->confirm : 0;
     request->all = options->all || run->common.check == CLI_CHECK_NONE;

@@ -87,7 +87,9 @@ def main():
         stack, *zeros = STACKS[number % len(STACKS)]
         words = [sys.argv[1], "search", job, "--gpus", str(gpus), "--stack", stack, "--top", "1",
                  "--json"]
-        for one in sets:
+        # what a stack tries besides plans is counted elsewhere
+        inner = [] if any("expert_tp" in one for one in sets) else [f"parallel.expert_tp={sizes[3]}"]
+        for one in sets + inner + ["parallel.dispatcher=alltoall", "recomputed.norms=false"]:
             words += ["--set", one]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         found = json.loads(done.stdout) if done.returncode in (0, 3) else {"plans": done.stderr}

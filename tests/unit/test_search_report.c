@@ -25,9 +25,7 @@ TEST_WITH(a_ranking_has_parts_and_settings, set_up, tear_down)
         "     2     0  349.2 ms    7 GiB   2   1   4      2\n"
         "     3     0  353.5 ms  6.5 GiB   1   2   4      1\n"
         "     4     1  354.6 ms    5 GiB   1   4   2      4\n"
-        "  ties 1 plan within 0.1 % of one of these in all columns and memory (--tie 0 lists "
-        "each), "
-        "by other\n       tp, pp\n\n"
+        "  ties 1 plan within 0.1 % of these, by other tp, pp (--tie 0 lists them)\n\n"
         "Parts of T\n"
         "  rank  T_bake    T_rise\n"
         "     1  315 ms  19.25 ms\n"
@@ -121,9 +119,8 @@ TEST_WITH(ties_are_listed_where_they_are_wanted, set_up, tear_down)
     request.merges = true;
     request.tie_frac = 0.2;
     text = form_of(*state, view_of(*state, &request), ST_FORM_TEXT);
-    assert_contains(text,
-                    "     1     2  354.6 ms  5 GiB   1   4\n  ties 2 plans within 20 % of one "
-                    "of these in all");
+    assert_contains(text, "     1     2  354.6 ms  5 GiB   1   4\n  ties 2 plans within 20 % of "
+                          "these, by other");
     assert_lacks(text, "second plan");
 }
 

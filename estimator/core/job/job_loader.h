@@ -30,6 +30,10 @@ typedef struct st_stack_runs {
     unsigned zero_with_stages;
     bool whole_groups; /* interleaved stages: micro-batches are a multiple of the stages */
     bool near_ends;    /* the first and the last stage lack layers of one chunk at most */
+    /* What a search varies besides plans where nobody names it: "KEY=VALUES", or several with
+     * " + " between, whose keys advance together. */
+    const char *const *tries;
+    size_t tries_count;
     const char *source;
 } st_stack_runs;
 

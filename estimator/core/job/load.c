@@ -279,6 +279,25 @@ static void load_demand(st_loader *loader, const char *name, const st_yaml_node 
                           "true or false");
 }
 
+/* Texts of keys and their values; the search that takes them reads the values. */
+static void load_tries(st_loader *loader, const st_yaml_node *node, st_stack_runs *runs)
+{
+    const char **texts = st_arena_alloc(loader->arena, node->count + 1, sizeof *texts);
+    bool good = node->kind == ST_YAML_LIST && texts != NULL;
+    for (size_t i = 0; good && i < node->count; i++) {
+        texts[i] = st_sourced_is_scalar(node->items[i]) ? node->items[i]->text : "";
+        size_t length = strcspn(texts[i], "=");
+        const char *key = st_arena_copy(loader->arena, texts[i], length);
+        good = key != NULL && texts[i][length] == '=' && st_key_find(key) != NULL;
+    }
+    if (!good)
+        st_sourced_refuse(loader, "runs.tries", node,
+                          "a list of keys and values, such as ['parallel.dispatcher=alltoall,"
+                          "deepep']");
+    runs->tries = texts;
+    runs->tries_count = good ? node->count : 0;
+}
+
 /* Keys of a map that are not values of it: they were read before, or apply to all of it. */
 static bool is_apart(const map_scope *scope, const char *name)
 {
@@ -325,12 +344,14 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
                 load_demand(loader, run_name, node->items[i], &runs->whole_groups);
             else if (strcmp(run_name, "near_ends") == 0)
                 load_demand(loader, run_name, node->items[i], &runs->near_ends);
+            else if (strcmp(run_name, "tries") == 0)
+                load_tries(loader, node->items[i], runs);
             else if (strcmp(run_name, "source") == 0)
                 runs->source = st_sourced_source(loader, "runs.source", node->items[i]);
             else
                 ST_NOTE(loader, ST_ERR_NAME, node->key_places[i],
                         "unknown key '%s' in runs" ST_EXPECTED
-                        "zero, zero_with_stages, whole_groups, near_ends or source",
+                        "zero, zero_with_stages, whole_groups, near_ends, tries or source",
                         run_name);
         }
     } else if (strcmp(name, "doc") == 0) {

@@ -122,10 +122,32 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
         st_text_add(arena, &text, " ", "layout");
     }
     for (size_t i = 0; i < search->space->axis_count; i++) {
-        st_put_text(list, NULL, search->space->axes[i].axis.path);
-        st_text_add(arena, &text, " ", "%s", search->space->axes[i].axis.path);
+        const char *path = search->space->axes[i].axis.path;
+        st_put_text(list, NULL, path);
+        st_text_add(arena, &text, " ", "%s",
+                    st_search_is_tried(search, i) ? st_search_heading(search, path) : path);
     }
     st_search_say(root, "varied", width, text, 0);
+}
+
+/* What could vary, too: keys that the stack tries where there are not too many plans, and what only
+ * a user varies. */
+static void put_untried(const st_search *search, size_t width, st_node *root)
+{
+    static const char *const others[] = {ST_KEY_PRECISION_RECIPE, ST_KEY_STACK};
+    st_arena *arena = root->result->arena;
+    const char *text = "";
+    if (!search->request.tries || search->request.only_count > 0)
+        return;
+    st_put_texts(root, "untried", search->untried, search->untried_count);
+    for (size_t i = 0; i < search->untried_count; i++)
+        st_text_add(arena, &text, ", ", "%s", search->untried[i]);
+    for (size_t i = 0; i < ST_COUNT(others); i++)
+        if (!is_axis(search, others[i]))
+            st_text_add(arena, &text, ", ", "%s", others[i]);
+    if (st_text_or_empty(text)[0] != '\0')
+        st_text_add(arena, &text, "; ", "--vary KEY=VALUES varies them");
+    st_search_say(root, "held", width, text, 0);
 }
 
 static void add_stages(st_arena *arena, const char **text, const char *lead, unsigned stages)
@@ -154,8 +176,10 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
         st_text_add(arena, &text, ", ", "ends within a chunk of the other stages");
     if (text == NULL || text[0] == '\0')
         return;
+    const char *brief = st_arena_printf(arena, "%s (%s)", text, job->stack->title);
     st_text_add(arena, &text, ", ", "as %s runs", job->stack->title);
-    const char *brief = text;
+    if (strlen(st_text_or_empty(text)) + width <= ST_SEARCH_COLUMNS)
+        brief = text;
     if (job->runs.source != NULL)
         st_text_add(arena, &text, " ", "(%s)", job->runs.source);
     st_put_text(root, "limits", text);
@@ -253,6 +277,7 @@ void st_search_put_fixed_params(const st_search *search, const char *without, si
                     self.more_file);
     st_search_say(root, "fixed", width, self.text, search->request.detailed ? 0 : 2);
     put_varied(search, width, root);
+    put_untried(search, width, root);
     put_limits(search, width, root);
     put_unused(search, width, root);
 }

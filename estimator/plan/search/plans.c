@@ -549,7 +549,8 @@ static st_status add_own(maker *self)
     settle(request, own);
     memcpy(self->sizes, own, sizeof self->sizes);
     if (!allows(self, ST_PARAM_MICRO, own[ST_PARAM_MICRO]) ||
-        !allows(self, ST_PARAM_EP, own[ST_PARAM_EP]))
+        !allows(self, ST_PARAM_EP, own[ST_PARAM_EP]) ||
+        (own[ST_PARAM_VIRTUAL] > 1 && own[ST_PARAM_PP] == 1))
         return ST_OK;
     own[ST_PARAM_NODES] = request->gpus_per_node > 0 ? ceil(ranks / request->gpus_per_node) : 1;
     self->plans->own = find_plan(self->plans, own);

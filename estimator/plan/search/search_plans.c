@@ -527,8 +527,11 @@ static st_status add_own(st_search *search, st_errors *errors)
     if (own == NULL)
         return st_out_of_memory(errors);
     if (wanted->balanced > 0 || wanted->nodes_differ || search->bases_differ ||
-        search->zipped_count > 0 || search->space->axis_count > 0)
+        search->zipped_count > 0)
         return ST_OK;
+    for (size_t i = 0; i < search->space->axis_count; i++)
+        if (!st_search_is_tried(search, i))
+            return ST_OK;
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++)
         own[param] = own_value(search, param);
     wanted->own = own;

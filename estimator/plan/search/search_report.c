@@ -12,7 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { HEAD = 10 };
+enum { HEAD = 10, ONE_LINE = 1 };
+
+/* Lines of settings in a brief report. */
+enum { FEW_LINES = 2 };
 
 /* Where a line of a text ends: its length. */
 static size_t line_of(const char *text, size_t room)
@@ -106,28 +109,32 @@ static void put_plan(const st_search_view *view, uint64_t row, const char *const
     }
 }
 
-/* "--set KEY=VALUE --set ..." as a shell takes it, behind a label; of more than a line, in lines.
- */
-static void say_settings_of(const st_search_view *view, st_node *root, const char *label,
-                            const char *const *sets, size_t count)
+/* "--set KEY=VALUE --set ..." as a shell takes it, behind a label, in lines; of more than a few it
+ * says where they are. */
+static void say_settings_of(st_node *root, const char *label, const char *const *sets, size_t count,
+                            size_t lines)
 {
     st_buffer line = {0};
     size_t begin = 0; /* of the last line */
+    size_t used = 1;
     size_t indent = 2 + strlen(label);
     for (size_t i = 0; i < count; i++) {
         size_t before = line.length;
         st_buffer_text(&line, i > 0 ? " --set " : "--set ");
         st_text_shell(sets[i], &line);
-        if (view->search->request.detailed || i == 0 ||
-            indent + line.length - begin + 2 <= ST_SEARCH_COLUMNS)
+        if (lines == ONE_LINE || i == 0 || indent + line.length - begin + 2 <= ST_SEARCH_COLUMNS)
             continue;
         line.length = before;
         st_buffer_printf(&line, " \\\n%*s", (int)indent, "");
         begin = line.length;
+        used++;
         st_buffer_text(&line, "--set ");
         st_text_shell(sets[i], &line);
     }
-    st_say(root, "  %s%s\n", label, count > 0 ? st_buffer_read(&line) : "as in the job");
+    st_say(root, "  %s%s\n", label,
+           count == 0     ? "as in the job"
+           : used > lines ? "--write FILE writes it as a job, --verbose shows its settings"
+                          : st_buffer_read(&line));
     st_buffer_end(&line, &root->result->failed);
 }
 
@@ -294,6 +301,16 @@ static plan_column *list_columns(const found_rows *rows, size_t *count)
     return columns;
 }
 
+static size_t width_of_keys(const found_rows *rows)
+{
+    size_t count = 0;
+    size_t width = 0;
+    const plan_column *columns = list_columns(rows, &count);
+    for (size_t i = 0; columns != NULL && i < count; i++)
+        width += columns[i].differs ? columns[i].width + 2 : 0;
+    return width;
+}
+
 /* As many keys as fit a line; what all plans share is said behind the table. */
 static void show_plans(shown_columns *shown, size_t width, const found_rows *rows,
                        behind_table *behind)
@@ -316,11 +333,12 @@ static void show_plans(shown_columns *shown, size_t width, const found_rows *row
     }
 }
 
-/* Of a brief report cost and energy are left out, where nobody asks for them. */
-static bool is_brief_cell(const st_search_view *view, size_t cell)
+/* Of a brief report cost and energy are left out, where nobody asks for them, and the MFU, where
+ * keys need its room. */
+static bool is_brief_cell(const st_search_view *view, size_t cell, bool tight)
 {
     const st_search *search = view->search;
-    static const st_role left_out[] = {ST_ROLE_COST, ST_ROLE_ENERGY};
+    const st_role left_out[] = {ST_ROLE_COST, ST_ROLE_ENERGY, tight ? ST_ROLE_MFU : ST_ROLE_COST};
     bool asked = search->request.detailed || search->request.cell_count > 0 || cell == 0;
     for (size_t i = 0; i < ST_COUNT(left_out) && !asked; i++) {
         const char *name = st_sheet_role(search->space->sheet, left_out[i]);
@@ -365,10 +383,12 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
             width += REPLAY;
         }
     }
+    enum { NARROW = 46 };
+    bool tight = plans && rows->count > 1 && width_of_keys(rows) > ST_SEARCH_COLUMNS - NARROW;
     for (size_t i = cells.from; i < cells.to; i++) {
         double first = rows->count > 0 ? rows->values[i] : 1;
         if (isnan(st_sheet_known(space->sheet, space->cells[i], first)) ||
-            (plans && !is_brief_cell(view, i)))
+            (plans && !is_brief_cell(view, i, tight)))
             continue;
         size_t length = strlen(space->cells[i]);
         show_column(&shown, space->cells[i], rows->cell_fields[i]);
@@ -378,8 +398,9 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
         show_plans(&shown, width, rows, &behind);
     st_table_show(st_say_table(node, shown.columns, shown.count, 2), list,
                   st_or_none(shown.fields));
+    if (st_text_or_empty(behind.hidden)[0] != '\0')
+        st_text_add(shown.arena, &behind.shared, "; ", "%s differ, see --verbose", behind.hidden);
     st_search_say(node, "  all:", 7, behind.shared, 0);
-    st_search_say(node, "  also differ, see --verbose:", 30, behind.hidden, 0);
 }
 
 /* "1-3, 5": listed plans whose replays differ most in a term. */
@@ -447,12 +468,17 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
         if (view->tied_by[param])
             st_text_add(root->result->arena, &keys, ", ", "%s",
                         st_search_heading(view->search, st_plan_param_key(param)));
+    const st_space *space = view->search->space;
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (view->tied_by_axis[i])
+            st_text_add(root->result->arena, &keys, ", ", "%s",
+                        st_search_heading(view->search, space->axes[i].axis.path));
     char number[ST_QUANTITY_TEXT];
     if (view->merged > 0)
         st_search_say(root, "  ties", 7,
                       st_arena_printf(root->result->arena,
-                                      "%s%" PRIu64 " plan%s within %s %% of one of these in all "
-                                      "columns and memory (--tie 0 lists each), by other %s",
+                                      "%s%" PRIu64 " plan%s within %s %% of these, by other %s "
+                                      "(--tie 0 lists them)",
                                       view->more_ties ? "at least " : "", view->merged,
                                       view->merged == 1 ? "" : "s",
                                       st_number_format(100 * view->search->request.tie_frac, number,
@@ -482,14 +508,15 @@ static void say_settings(const st_search_view *view, st_node *root)
     if (detailed)
         st_say(root, "\nSettings\n");
     if (apart > 0)
-        say_settings_of(view, root, " all  ", view->search->request.space.sets, apart);
+        say_settings_of(root, " all  ", view->search->request.space.sets, apart, ONE_LINE);
     for (size_t i = 0; i < view->ranked_count && (detailed || i == 0); i++) {
         size_t count = 0;
         char rank[24];
         const char *const *sets = st_search_settings(view->search, view->ranked[i].row, &count);
         (void)snprintf(rank, sizeof rank, detailed ? "%4zu  " : "plan %zu  ", i + 1);
         if (sets != NULL)
-            say_settings_of(view, root, rank, sets + apart, count - apart);
+            say_settings_of(root, rank, sets + apart, count - apart,
+                            detailed ? ONE_LINE : FEW_LINES);
     }
 }
 
@@ -514,6 +541,8 @@ static void say_runner_up(const st_search_view *view, st_node *root)
     const char *text = "";
     if (view->ranked_count < 2)
         return;
+    if (!detailed && view->ranking[view->detail.space->cell_count] < view->ranking[0])
+        return; /* its replay is the longer one */
     if (view->ranking[view->detail.space->cell_count] == view->ranking[0]) {
         st_say(root, "%sThe second plan has the same %s\n", detailed ? "\n" : "  ",
                view->detail.space->cells[0]);
@@ -547,10 +576,10 @@ static void say_runner_up(const st_search_view *view, st_node *root)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* The most frequent reasons, on a line or two. */
+/* The most frequent reasons, on a line. */
 static void say_rejected(const st_search_view *view, const st_sweep_result *counts, st_node *root)
 {
-    enum { LINES = 2, MOST = 3 };
+    enum { MOST = 3 };
     const st_space *space = view->search->space;
     st_arena *arena = space->arena;
     const char *text = st_arena_printf(arena, "%" PRIu64, counts->done - counts->kept);
@@ -570,7 +599,7 @@ static void say_rejected(const st_search_view *view, const st_sweep_result *coun
         lead = "; ";
         below = most;
     }
-    st_search_say(root, "rejected", HEAD, st_or_none(text), LINES);
+    st_search_say(root, "rejected", HEAD, st_or_none(text), 1);
 }
 
 static void put_rejected(const st_search_view *view, st_node *root)
@@ -631,6 +660,26 @@ static void say_order(const st_search_view *view, st_node *root)
     st_search_say(root, search->sign < 0 ? "maximise" : "minimise", HEAD, st_or_none(text), 0);
 }
 
+/* How far estimates like these have been off; on one line of a brief report. */
+static void say_error(const st_search_view *view, st_node *root)
+{
+    st_arena *arena = view->search->space->arena;
+    const st_error_band *band = &view->band;
+    const char *text = view->bands != NULL
+                           ? "differs between plans, see the column: median / 9 of 10"
+                           : st_or_none(st_error_band_text(band, arena));
+    const char *stack = band->kind.stack[0] != '\0' ? band->kind.stack : "any stack";
+    const char *brief =
+        st_arena_printf(arena, "%s (median / 9 of 10), %zu row%s like this (%s, %s, %s, %s)",
+                        st_error_band_short(band, arena), band->rows, band->rows == 1 ? "" : "s",
+                        band->kind.gpu, band->kind.precision, band->kind.model, stack);
+    bool fits = strlen(text) + HEAD <= ST_SEARCH_COLUMNS ||
+                strlen(st_or_none(brief)) + HEAD > ST_SEARCH_COLUMNS;
+    if (!view->search->request.detailed && band->rows > 0 && !fits)
+        text = brief;
+    st_search_say(root, "error", HEAD, st_or_none(text), 0);
+}
+
 static void say_head(const st_search_view *view, st_node *root)
 {
     const st_search *search = view->search;
@@ -674,11 +723,7 @@ static void say_head(const st_search_view *view, st_node *root)
         st_say(root, "; interrupted, %" PRIu64 " not considered",
                search->rows - result->found.done);
     st_say(root, "\n");
-    st_search_say(root, "error", HEAD,
-                  view->bands != NULL
-                      ? "differs between plans, see the column: median / 9 of 10"
-                      : st_or_none(st_error_band_text(&view->band, search->space->arena)),
-                  0);
+    say_error(view, root);
     say_order(view, root);
 }
 
@@ -772,7 +817,7 @@ void st_search_put(const st_search_view *view, st_result *result)
                 fill_found(rows, 0, node);
                 st_put_bool(node, "fits", !view->too_large);
                 say_found(node, rows, node, (cell_span){0, view->part_from}, false, true);
-                say_settings_of(view, node, "", sets, count);
+                say_settings_of(node, "", sets, count, SIZE_MAX);
             }
         }
         st_put_text(node, "lacks", view->miss);

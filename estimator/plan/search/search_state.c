@@ -3,6 +3,7 @@
 
 #include "search/search_state.h"
 
+#include "base/error_scope.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "estimate/node_fill.h"
@@ -421,7 +422,7 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
 
 /* The sheet, loaded once more than necessary: cells are chosen before the space is made. */
 static st_status find_cells(st_search *search, const st_paths *paths, st_arena *arena,
-                            const st_sheet **sheet, st_errors *errors)
+                            const st_sheet **sheet, const st_job **job, st_errors *errors)
 {
     st_estimate estimate;
     st_request request = {.job = search->request.space.job,
@@ -430,6 +431,7 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
                           .set_count = search->request.space.set_count};
     (void)!st_estimate_open(paths, &request, arena, &estimate, NULL);
     *sheet = estimate.sheet;
+    *job = estimate.job;
     if (estimate.sheet == NULL)
         return ST_OK; /* reported when the space is made */
     return choose_cells(search, estimate.sheet, arena, errors);
@@ -437,13 +439,20 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-st_status st_search_create(const st_paths *paths, const st_search_request *request, st_arena *arena,
-                           st_search **search, st_errors *errors)
+/* Groups of keys that the stack names: how many are tried at most, and all of them. */
+typedef struct tries {
+    size_t most;
+    size_t groups;
+} tries;
+
+static st_status create(const st_paths *paths, const st_search_request *request, tries *tried,
+                        st_arena *arena, st_search **search, st_errors *errors)
 {
     st_search *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL)
         return st_out_of_memory(errors);
     made->request = *request;
+    made->arena = arena;
     bool limits = request->vary_count == 0 && request->only_count > 0;
     made->request.space.option = limits ? "--only" : "--vary";
     made->own_set_count = request->space.set_count;
@@ -463,10 +472,14 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
     made->varied_count = list.count;
     if (status == ST_OK && request->gpus != NULL)
         status = st_search_read_gpus(made, arena, errors);
+    const st_job *job = NULL;
+    made->named_count = made->varied_count;
+    if (status == ST_OK)
+        status = find_cells(made, paths, arena, &sheet, &job, errors);
+    if (status == ST_OK && sheet != NULL && job != NULL)
+        status = st_search_add_tries(made, job, sheet, tried->most, &tried->groups, errors);
     if (status == ST_OK)
         status = list_axes(made, arena, errors);
-    if (status == ST_OK)
-        status = find_cells(made, paths, arena, &sheet, errors);
     if (status == ST_OK && sheet != NULL)
         status = close_job(made, paths, sheet, arena, errors);
     st_space_request whole = made->request.space;
@@ -496,6 +509,26 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
     }
     if (status == ST_OK)
         *search = made;
+    return status;
+}
+
+st_status st_search_create(const st_paths *paths, const st_search_request *request, st_arena *arena,
+                           st_search **search, st_errors *errors)
+{
+    enum { MOST_ROWS = 6000000 }; /* with what is tried: a second or two */
+    tries tried = {0};
+    st_status status = create(paths, request, &tried, arena, search, errors);
+    if (status != ST_OK || tried.groups == 0 || (*search)->total > MOST_ROWS / 2)
+        return status;
+    st_errors *quiet = st_errors_create(); /* warnings were reported without what is tried */
+    st_search *more = NULL;
+    for (tried.most = tried.groups; quiet != NULL && tried.most > 0; tried.most--) {
+        if (create(paths, request, &tried, arena, &more, quiet) != ST_OK || more->total > MOST_ROWS)
+            continue;
+        *search = more;
+        break;
+    }
+    st_errors_destroy(quiet);
     return status;
 }
 
@@ -615,8 +648,10 @@ static void add_plan_sets(const st_search *search, uint64_t row, which_sets whic
     for (size_t i = 0; i < space->axis_count; i++) {
         const st_axis *axis = &space->axes[i].axis;
         uint64_t digit = st_space_digit(space, i, row % space->total);
-        add_set(sets, st_arena_printf(sets->arena, "%s=%s", axis->path,
-                                      st_axis_text(axis, digit, storage)));
+        bool own = digit == 0 && st_search_is_tried(search, i); /* as the job has it */
+        if (which != SETS_OTHER || !own)
+            add_set(sets, st_arena_printf(sets->arena, "%s=%s", axis->path,
+                                          st_axis_text(axis, digit, storage)));
     }
 }
 

@@ -36,6 +36,7 @@ typedef struct st_search_request {
     size_t vary_count;
     const char *const *only; /* KEY[=VALUES],... that alone vary */
     size_t only_count;
+    bool tries;               /* what the job's stack tries varies, too, if nobody names it */
     bool limited;             /* also where that list is empty; else all of the plan that no --set
                                  holds varies */
     const char *goal;         /* the cell that ranks plans; NULL: the time of a step */
@@ -83,11 +84,15 @@ typedef struct st_varied {
 
 typedef struct st_search {
     st_search_request request;
+    st_arena *arena;
     size_t own_set_count; /* of the request's sets: those behind them close the job */
     bool layouts;         /* it looks for layouts, in place of what the job says */
     struct st_found_layouts *found_layouts; /* of plans that were asked for */
-    const st_varied *varied;                /* of --only and --vary */
+    const st_varied *varied;                /* of --only and --vary, then what is tried */
     size_t varied_count;
+    size_t named_count;         /* of the first */
+    const char *const *untried; /* keys that the stack tries and this search does not */
+    size_t untried_count;
     bool limited;          /* some plan parameter does not take all its values */
     const char *gpus_from; /* of what the GPUs are all, if their number is not given; or NULL */
     double node_gpus;      /* of a node that numbers of GPUs do not fill; 0: they do */
@@ -188,10 +193,11 @@ typedef struct st_search_view {
     st_confirmation confirmation;
     const st_found *ranked; /* the plans that are shown */
     size_t ranked_count;
-    const uint64_t *equals;     /* per such plan: how many others tie with it */
-    uint64_t merged;            /* of all of them */
-    bool more_ties;             /* maybe more, among the plans that were not ranked */
-    bool tied_by[ST_PARAMS];    /* by which keys these differ */
+    const uint64_t *equals;  /* per such plan: how many others tie with it */
+    uint64_t merged;         /* of all of them */
+    bool more_ties;          /* maybe more, among the plans that were not ranked */
+    bool tied_by[ST_PARAMS]; /* by which keys these differ */
+    bool tied_by_axis[ST_AXES_MAX];
     st_error_band band;         /* how far estimates like these have been off */
     const st_error_band *bands; /* per ranked plan, where they differ; NULL: they do not */
     const double *front;
@@ -242,7 +248,25 @@ const char *st_method_name(st_method method);
  * better; NaN: that is not known. */
 double st_search_gap(const st_search *search, const st_search_result *result);
 
+/* Whether an axis is one that is tried although nobody named it. */
+static inline bool st_search_is_tried(const st_search *search, size_t axis)
+{
+    const char *path = search->space->axes[axis].axis.path;
+    for (size_t i = search->named_count; i < search->varied_count; i++)
+        if (strcmp(search->varied[i].key, path) == 0)
+            return true;
+    return false;
+}
+
 /* ---- making a search ---- */
+
+/*
+ * search_tries.c: adds groups of keys that the job's stack tries (st_stack_runs) to those that
+ * vary, the job's own value first, and names what exceeds `most` groups as untried. `groups` is how
+ * many there are.
+ */
+st_status st_search_add_tries(st_search *search, const st_job *job, const st_sheet *sheet,
+                              size_t most, size_t *groups, st_errors *errors) ST_NODISCARD;
 
 /* A plan keeps its own values even if a stack that also varies sets them. */
 void st_search_keep_own(st_space *space);

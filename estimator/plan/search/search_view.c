@@ -34,8 +34,10 @@ static bool compare_plans(const st_search *search, uint64_t one, uint64_t other,
     double a[ST_PARAMS];
     double b[ST_PARAMS];
     double gpus[2] = {1, 1};
-    if (one % repeat != other % repeat)
-        return false;
+    for (size_t i = 0; i < search->space->axis_count; i++)
+        if (!st_search_is_tried(search, i) && st_space_digit(search->space, i, one % repeat) !=
+                                                  st_space_digit(search->space, i, other % repeat))
+            return false;
     st_plan_at(&search->plans, one / repeat, a);
     st_plan_at(&search->plans, other / repeat, b);
     for (size_t i = ST_PARAM_TP; i <= ST_PARAM_DP; i++) {
@@ -75,6 +77,16 @@ bool st_search_are_tied(const st_search_view *view, size_t one, size_t other,
            compare_plans(view->search, view->plans[one].row, view->plans[other].row, differs);
 }
 
+/* Notes by which axes two plans that tie differ. */
+static void note_axes(st_search_view *view, uint64_t one, uint64_t other)
+{
+    const st_space *space = view->search->space;
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (st_space_digit(space, i, one % space->total) !=
+            st_space_digit(space, i, other % space->total))
+            view->tied_by_axis[i] = true;
+}
+
 /* The plan is one of those that are kept, or as good as it, also by its replay. */
 static bool is_merged(merger *self, size_t index)
 {
@@ -91,6 +103,7 @@ static bool is_merged(merger *self, size_t index)
         view->merged++;
         for (size_t k = 0; k < ST_PARAMS; k++)
             view->tied_by[k] = view->tied_by[k] || differs[k];
+        note_axes(view, view->plans[self->kept[i]].row, view->plans[index].row);
         return true;
     }
     return false;

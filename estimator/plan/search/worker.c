@@ -169,9 +169,9 @@ st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *p
 uint64_t st_search_visited(const st_search_worker *self, uint64_t visit)
 {
     const st_search *search = self->search;
-    return self->by_axes ? visit % search->plans.count * search->space->total +
-                               visit / search->plans.count
-                         : visit;
+    return self->by_axes
+               ? visit % search->plans.count * search->space->total + visit / search->plans.count
+               : visit;
 }
 
 st_space_worker *st_search_worker_visit(st_search_worker *self, uint64_t first, size_t rows)
