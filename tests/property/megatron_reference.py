@@ -562,44 +562,13 @@ def refer_bubble(r):
     r.transfers = (1 - x.hide_pp) * (sent if late else r.n_transfers) * r.transfer
 
 
-def hidden_split(r, reduce, gather, widest):
-    """What split weights hide: docs/megatron.md#data-parallelism."""
-    forward = r.slow_forward * r.forward_share * r.slowest
-    backward = r.slow_backward * (1 - r.forward_share) * r.slowest
-    waits = max(0, reduce + gather - r.ahead * forward)
-    r.data_ends = (reduce + gather + (r.m - 1) * waits) / widest
-    cover = min(gather, forward) + min(gather + reduce, backward) + (reduce + r.ahead * gather) / widest
-    most = r.m * (reduce + 2 * gather) - r.data_ends
-    return min(min(most, r.m * cover), r.slow_dp * r.m * r.slowest) if r.ahead > 0 else 0
-
-
-def hidden_whole(r, reduce, gather, widest):
-    """What whole weights hide, gradients reduced once a step or with every micro-batch."""
-    forward = r.slow_forward * r.forward_share * r.slowest
-    backward = r.slow_backward * (1 - r.forward_share) * r.slowest
-    split = r.x.zero > 1
-    cover = (r.m - 1 / widest) * backward + (r.m - 1) * forward if split else backward
-    r.data_ends = reduce / widest if split else 0
-    return min(r.n_reduce * reduce - r.data_ends, cover) + r.n_gather * min(gather, forward)
-
-
 def refer_data(r):
+    """Gradients and weights that nothing hides: compare_plans asks for that."""
     x = r.x
-    widest = max(r.stage[FIRST], max(r.stage[MIDDLE], r.stage[LAST]))
-    reduce = x.hide_gradients * r.reduce
-    gather = x.hide_weights * r.gather
     r.n_reduce = r.m if x.zero > 1 else 1
     r.n_gather = 2 * r.m if x.zero > 2 else 1 if x.zero > 0 else 0
     r.data = r.n_reduce * r.reduce + r.n_gather * r.gather
-    r.data_hidden = hidden_split(r, reduce, gather, widest) if x.zero > 2 else hidden_whole(r, reduce, gather, widest)
-    # a schedule that is replayed: beside the passes of a middle stage
-    if has_late_weights(x) and x.zero < 2 and r.slow_dp == 1:
-        r.data_hidden = (reduce + r.n_gather * gather - max(reduce - r.middle_backward, 0)
-                         - max(r.n_gather * gather - r.middle_forward, 0))
-    one_pass = min(reduce + (gather if x.zero > 2 else 0), r.slow_backward * (1 - r.forward_share) * r.slowest)
-    backward = min(r.data_hidden, r.n_reduce * one_pass)
-    r.slowdown_data = cost(backward, r.slow_backward) + cost(r.data_hidden - backward, r.slow_forward)
-    r.slowdown = r.slowdown_data + cost(x.hide_pp * r.n_transfers * r.transfer, r.slow_pp)
+    r.data_hidden = r.slowdown_data = r.slowdown = 0
     r.optimizer = (5 * r.g + 2 * r.o + r.w) * r.P_updated / r.fast_bytes
     r.step = (x.site
               * (r.m * r.slowest + r.bubble + r.transfers + r.data - r.data_hidden + r.tied + r.optimizer

@@ -100,8 +100,8 @@ TEST_WITH(stages_between_send_twice, set_up, tear_down)
     st_timeline_free(&made.timeline);
 }
 
-/* Activations and gradients leave at once, and data parallelism beside them: no more than 400 GB/s
- * do, and what had to wait is told. */
+/* Messages that use the cards leave them to others only for the rest of their time: no more than
+ * 400 GB/s do, and next to nothing has to wait. */
 TEST_OF(cards_send_at_their_rate, fixture *own, set_up, tear_down)
 {
     laid_out made;
@@ -116,11 +116,11 @@ TEST_OF(cards_send_at_their_rate, fixture *own, set_up, tear_down)
     for (size_t k = 0; k < fine.class_count; k++) {
         const st_nic_class *class = &fine.classes[k];
         assert_near(sum_of(class, FINE_BINS), class->sent_bytes, 1e-9, "all bytes");
-        assert_true(class->delayed_bytes > 0 && class->delayed_bytes < class->sent_bytes);
+        assert_true(class->delayed_bytes < 0.05 * class->sent_bytes);
         for (size_t bin = 0; bin < FINE_BINS; bin++)
             most = fmax(most, class->bytes[bin] / fine.bin_s);
     }
-    assert_near(most, 400e9, 1e-9, "the most at once");
+    assert_true(most > 200e9 && most <= 400e9 * (1 + 1e-9));
     st_errors_clear(own->errors);
     st_timeline_free(&made.timeline);
 }

@@ -179,7 +179,7 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
         double is_replayed = 0;
         if (asked != NULL &&
             (st_estimate_look(estimate, &asked, 1, arena, &is_replayed, NULL) != ST_OK ||
-             is_replayed != 1))
+             is_replayed <= 0))
             status = st_estimate_drop_replays(estimate, arena) ? ST_OK : ST_ERR_MEMORY;
     }
     if (status != ST_OK)

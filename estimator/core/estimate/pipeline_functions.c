@@ -15,7 +15,8 @@
 /* Arguments of pipeline_replay. */
 enum {
     REACH, /* 0 busiest stage, 1 passes, 2 with transfers, 3 with tied embeddings,
-              4 with weights gathered and gradients reduced */
+              4 with weights gathered and gradients reduced, 5 with the slowdown of what hides them
+            */
     KIND,  /* of the list below; 0: nothing to replay */
     MICROS,
     DIVISION,
@@ -36,11 +37,27 @@ enum {
     GATHER_EXPOSED,
     REDUCE_HIDDEN,
     REDUCE_EXPOSED,
+    PASS_GATHER_HIDDEN, /* of each pass of a chunk, where weights or gradients are split */
+    PASS_GATHER_EXPOSED,
+    PASS_REDUCE_HIDDEN,
+    PASS_REDUCE_EXPOSED,
+    PREFETCH,       /* layers whose weights are gathered ahead */
+    RATE_COMPUTING, /* of hidden weights and gradients, of their rate alone */
+    EVEN_FORWARD,   /* during passes that are not slowed down, and during exposed messages */
+    EVEN_BACKWARD,
+    RATE_EXPOSED,
+    RATE_SENDING,
+    MOVED_FORWARD, /* weights and gradients while a pass runs, and how much longer it takes */
+    STRETCH_FORWARD,
+    MOVED_BACKWARD,
+    STRETCH_BACKWARD,
+    STRETCH_WEIGHTS,
     HELD,
     SLOWEST, /* what the formula takes instead: stages by their times */
     ONWARD,
     BACK,
     LATER,
+    EXPOSED, /* weights and gradients of the step */
     ARGUMENTS
 };
 
@@ -145,9 +162,10 @@ static const st_known_replay *find_known(const st_known_set *set, uint64_t numbe
 /* --- one replay --------------------------------------------------------------------------------
  */
 
-#define TICKS_PER_S 1e12
-#define MOST_TICKS  1e15
-#define MOST_MICROS 1e7
+#define TICKS_PER_S   1e12
+#define MOST_TICKS    1e15
+#define MOST_MICROS   1e7
+#define MOST_PREFETCH 1024
 
 static int64_t ticks_of(double seconds, bool *good)
 {
@@ -157,7 +175,7 @@ static int64_t ticks_of(double seconds, bool *good)
 }
 
 static bool fill_places(const st_stage_plan *plan, const st_division *division,
-                        const double *arguments, st_chunk_times *times)
+                        const double *arguments, st_chunk_times *times, uint32_t *layers_of)
 {
     size_t places = division->stages * division->chunks;
     st_place_walk walk = {.plan = plan, .division = division};
@@ -166,6 +184,10 @@ static bool fill_places(const st_stage_plan *plan, const st_division *division,
         st_place_counts counts = {.of = {0}};
         bool last = i + 1 == places;
         st_place_walk_next(&walk, &counts);
+        double all = 0;
+        for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++)
+            all += counts.of[kind];
+        layers_of[i] = all > 1 && all <= MOST_MICROS ? (uint32_t)ceil(all) : 1;
         if (last && division->layout == NULL)
             counts.of[ST_LAYER_PREDICTION] = arguments[PREDICTION];
         times[i] = (st_chunk_times){.part = {{0}}};
@@ -234,8 +256,27 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
                                    .reduce_hidden = ticks_of(arguments[REDUCE_HIDDEN], &good),
                                    .reduce_exposed = ticks_of(arguments[REDUCE_EXPOSED], &good),
                                    .tied = ticks_of(arguments[TIED], &good)};
-    const st_pipeline pipeline = {.shape = &shape, .ends = &ends};
-    if (chunks == NULL || !fill_places(plan, &division, arguments, chunks) || !good)
+    uint32_t *layers = st_arena_alloc(arena, division.stages * division.chunks, sizeof *layers);
+    const st_pass_cover even = {arguments[EVEN_BACKWARD], 1};
+    const st_pass_cover forward = {arguments[MOVED_FORWARD], arguments[STRETCH_FORWARD]};
+    const st_pass_cover backward = {arguments[MOVED_BACKWARD], arguments[STRETCH_BACKWARD]};
+    double stretch = arguments[STRETCH_WEIGHTS];
+    const st_pipeline_data data = {
+        .layers = layers,
+        .gather_hidden = (double)ticks_of(arguments[PASS_GATHER_HIDDEN], &good),
+        .gather_exposed = (double)ticks_of(arguments[PASS_GATHER_EXPOSED], &good),
+        .reduce_hidden = (double)ticks_of(arguments[PASS_REDUCE_HIDDEN], &good),
+        .reduce_exposed = (double)ticks_of(arguments[PASS_REDUCE_EXPOSED], &good),
+        .prefetch = (uint32_t)fmin(fmax(arguments[PREFETCH], 0), MOST_PREFETCH),
+        .even = {{arguments[EVEN_FORWARD], 1}, even, {arguments[RATE_COMPUTING], 1}, even},
+        .slowed = {forward, backward, {stretch * arguments[RATE_COMPUTING], stretch}, backward},
+        .rate_exposed = arguments[RATE_EXPOSED],
+        .rate_sending = arguments[RATE_SENDING]};
+    const st_pipeline pipeline = {.shape = &shape, .ends = &ends, .data = &data};
+    for (size_t i = RATE_COMPUTING; i <= STRETCH_WEIGHTS; i++)
+        good = good && arguments[i] > 0;
+    if (chunks == NULL || layers == NULL ||
+        !fill_places(plan, &division, arguments, chunks, layers) || !good)
         return false;
     st_pipeline_walk *walk = walk_of(&shape, known, arena);
     return walk != NULL && st_pipeline_replay(&pipeline, walk, times);
@@ -270,8 +311,8 @@ static double pipeline_replay(const void *over, const double *arguments, int whi
         return 0;
     if (!replay_row(over, arguments, &times))
         return (double)NAN;
-    const int64_t reached[] = {times.busiest, times.passes, times.with_transfers, times.with_tied,
-                               times.with_data};
+    const int64_t reached[] = {times.busiest,   times.passes,    times.with_transfers,
+                               times.with_tied, times.with_data, times.with_slowdown};
     enum { LAST = ST_COUNT(reached) - 1 };
     double reach = fmin(fmax(arguments[REACH], 0), LAST);
     return (double)reached[(size_t)reach] / TICKS_PER_S;
@@ -310,7 +351,8 @@ static const st_open_function entries[] = {
      {"1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
-      "s", "1", "s", "s", "s", "s", "s", "s", "1", "s", "s", "s", "s", NULL},
+      "s", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1", "1", "1",
+      "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s", NULL},
      "s",
      pipeline_replay,
      0},

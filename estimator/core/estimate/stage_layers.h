@@ -91,6 +91,8 @@ st_status st_stage_plan_read(const st_job *job, const st_sheet *sheet, st_arena 
  * fraction of the time, and are right for all other plans.
  */
 const char *st_replayed_plan(const st_sheet *sheet);
+/* What that cell says of a plan without a closed form; more: the closed form is a lower bound. */
+enum { ST_REPLAYED_ALWAYS = 1 };
 const char *st_replays_given(const st_sheet *sheet);
 
 /* The plan of such providers; NULL: none of them has one. */

@@ -3,6 +3,7 @@
  * Descriptors are read as foreign data: no further than their own size says, every text and count
  * bounded, every unit and default tried. What is left is a copy that the host can rely on.
  */
+#include "plugin/remote.h"
 #include "plugin/module.h"
 
 #include "base/memory.h"
@@ -245,8 +246,8 @@ static void copy_arguments(describing *reader, st_module_provider *provider)
 {
     st_plugin_provider *shown = &provider->shown;
     size_t count = shown->argument_count;
-    if (count > 64 || (count > 0 && shown->arguments == NULL)) {
-        fault(reader, "has %zu arguments; at most 64 are supported", count);
+    if (count > ST_REMOTE_COLUMNS || (count > 0 && shown->arguments == NULL)) {
+        fault(reader, "has %zu arguments; at most %d are supported", count, ST_REMOTE_COLUMNS);
         return;
     }
     const st_plugin_argument **pointers =

@@ -12,7 +12,7 @@
 
 enum {
     ST_REMOTE_ROWS = 512,
-    ST_REMOTE_COLUMNS = 64,
+    ST_REMOTE_COLUMNS = 96,
     ST_REMOTE_TEXT = 65536,
     ST_REMOTE_REASON = 160 /* bytes of why a process has ended */
 };

@@ -2,18 +2,22 @@
 /* Orders gone through once; see pipeline_time.h. */
 #include "schedule/pipeline_time.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #define MOST_PASSES (UINT64_C(1) << 22)
+#define MOST_LAYERS (double)(1 << 26) /* of all passes; about a second */
+
+/* Steps with gradients and weights: with computation at its speed, and slowed down by messages. */
+enum { EVEN, SLOWED, MODES };
 
 /* A moment where nothing is transferred, where a stage stops for every transfer, and where weights
  * are gathered and gradients reduced besides. */
 typedef struct st_moment {
     int64_t bare;
     int64_t sending;
-    int64_t all;
+    double all[MODES];
 } st_moment;
-
-/* What a slot may be; a backward pass with the weights' gradients is a kind of its own. */
-enum { WITH_WEIGHTS = ST_PASSES, PASS_KINDS };
 
 typedef struct st_pass_time {
     int64_t work;  /* all parts of it but */
@@ -25,22 +29,25 @@ typedef struct st_walk_pass {
     uint32_t stage;
     uint32_t ready; /* what it waits for; 0: nothing */
     uint32_t sent;  /* what it ends with; 0: nobody waits for it */
-    uint32_t time;
+    uint32_t place;
+    uint32_t behind; /* chunks whose first passes are done, where it follows one of them */
+    uint8_t kind;
     bool first;         /* of its stage */
-    bool last_backward; /* of its stage */
+    bool last_backward; /* of its chunk */
     bool with_next;
 } st_walk_pass;
 
 struct st_pipeline_walk {
     st_walk_pass *passes;
     size_t count;
+    uint32_t *of_stage;  /* the passes of the first stage in its order, then those of the next */
+    size_t *stage_first; /* by stage, and the end */
     /* Of the replay that is under way. */
     st_pass_time *times; /* by place and kind of pass */
     st_moment *sent;     /* 0: the start; by place, micro-batch and direction */
     st_moment *begins;   /* by stage */
     st_moment *now;
     int64_t *busy;
-    int64_t *reduced;
 };
 
 /* --- the walk ----------------------------------------------------------------------------------
@@ -52,13 +59,21 @@ typedef struct st_walk_maker {
     st_pipeline_walk *walk;
     uint32_t last;         /* place */
     size_t *next;          /* by stage: slots that are done */
-    size_t *last_backward; /* slot */
+    size_t *last_backward; /* slot, by stage and chunk */
+    uint32_t *begun;       /* chunks of a stage whose first passes are done, by stage */
+    bool *was_begun;       /* by stage and chunk */
+    bool *is_behind;       /* by stage: its last pass was the first one of a chunk */
     bool *known;           /* by moment */
 } st_walk_maker;
 
 static uint32_t moment_at(const st_walk_maker *maker, uint32_t place, uint32_t micro, st_pass pass)
 {
     return 1 + (place * maker->shape->micros + micro) * 2 + (uint32_t)pass;
+}
+
+static size_t chunk_index(const st_walk_maker *maker, uint32_t stage, uint32_t chunk)
+{
+    return (size_t)stage * st_schedule_rank_chunks(maker->shape) + chunk;
 }
 
 /* A slot, or several that run as one; how many, 0 where they cannot yet. */
@@ -89,10 +104,20 @@ static size_t add_passes(st_walk_maker *maker, uint32_t stage, size_t next)
             .sent = slot->pass == ST_PASS_WEIGHTS
                         ? 0
                         : moment_at(maker, place, slot->micro, (st_pass)slot->pass),
-            .time = place * PASS_KINDS + (slot->with_weights ? WITH_WEIGHTS : slot->pass),
+            .place = place,
+            .behind = count == 0 && maker->is_behind[stage] ? maker->begun[stage] : 0,
+            .kind = slot->with_weights ? ST_PASS_WITH_WEIGHTS : (uint8_t)slot->pass,
             .first = next + count == 0,
-            .last_backward = next + count == maker->last_backward[stage],
+            .last_backward =
+                next + count == maker->last_backward[chunk_index(maker, stage, slot->chunk)],
             .with_next = more};
+    }
+    maker->is_behind[stage] = false;
+    for (size_t i = 0; i < count; i++) {
+        bool *was_begun = &maker->was_begun[chunk_index(maker, stage, slots[next + i].chunk)];
+        maker->begun[stage] += *was_begun ? 0 : 1;
+        maker->is_behind[stage] = maker->is_behind[stage] || !*was_begun;
+        *was_begun = true;
     }
     for (size_t i = 0; i < count; i++)
         maker->known[walk->passes[walk->count + i].sent] = true;
@@ -105,9 +130,11 @@ static bool add_all(st_walk_maker *maker)
 {
     size_t left = 0;
     for (uint32_t i = 0; i < maker->shape->stages; i++) {
-        maker->last_backward[i] = maker->order->counts[i] - 1;
-        while (maker->order->slots[i][maker->last_backward[i]].pass != ST_PASS_BACKWARD)
-            maker->last_backward[i]--;
+        for (size_t k = 0; k < maker->order->counts[i]; k++) {
+            const st_slot *slot = &maker->order->slots[i][k];
+            if (slot->pass == ST_PASS_BACKWARD)
+                maker->last_backward[chunk_index(maker, i, slot->chunk)] = k;
+        }
         left += maker->order->counts[i];
     }
     maker->known[0] = true;
@@ -133,20 +160,26 @@ static bool prepare(st_walk_maker *maker, st_arena *arena, st_arena *scratch)
     st_pipeline_walk *walk = maker->walk;
     size_t places = st_schedule_places(shape);
     size_t moments = 1 + places * shape->micros * 2;
+    size_t chunks = (size_t)shape->stages * st_schedule_rank_chunks(shape);
     size_t passes = 0;
     for (uint32_t i = 0; i < shape->stages; i++)
         passes += maker->order->counts[i];
     maker->last = (uint32_t)places - 1;
     maker->next = st_arena_alloc(scratch, shape->stages, sizeof(*maker->next));
-    maker->last_backward = st_arena_alloc(scratch, shape->stages, sizeof(*maker->last_backward));
+    maker->last_backward = st_arena_alloc(scratch, chunks, sizeof(*maker->last_backward));
+    maker->begun = st_arena_alloc(scratch, shape->stages, sizeof(*maker->begun));
+    maker->was_begun = st_arena_alloc(scratch, chunks, sizeof(*maker->was_begun));
+    maker->is_behind = st_arena_alloc(scratch, shape->stages, sizeof(*maker->is_behind));
     maker->known = st_arena_alloc(scratch, moments, sizeof(*maker->known));
     walk->passes = st_arena_alloc(arena, passes, sizeof(*walk->passes));
-    walk->times = st_arena_alloc(arena, places * PASS_KINDS, sizeof(*walk->times));
+    walk->times = st_arena_alloc(arena, places * ST_PASS_KINDS, sizeof(*walk->times));
     walk->sent = st_arena_alloc(arena, moments, sizeof(*walk->sent));
     walk->begins = st_arena_alloc(arena, shape->stages, sizeof(*walk->begins));
     walk->now = st_arena_alloc(arena, shape->stages, sizeof(*walk->now));
     walk->busy = st_arena_alloc(arena, shape->stages, sizeof(*walk->busy));
-    walk->reduced = st_arena_alloc(arena, shape->stages, sizeof(*walk->reduced));
+    walk->of_stage = st_arena_alloc(arena, passes, sizeof(*walk->of_stage));
+    walk->stage_first =
+        st_arena_alloc(arena, (size_t)shape->stages + 1, sizeof(*walk->stage_first));
     return !st_arena_failed(arena) && !st_arena_failed(scratch);
 }
 
@@ -161,8 +194,15 @@ st_pipeline_walk *st_pipeline_walk_make(const st_schedule_shape *shape, st_arena
         st_schedule_order_make(shape, scratch, &order, NULL) != ST_OK)
         goto cleanup;
     maker.walk = st_arena_alloc(arena, 1, sizeof(*maker.walk));
-    if (maker.walk != NULL && prepare(&maker, arena, scratch) && add_all(&maker))
+    if (maker.walk != NULL && prepare(&maker, arena, scratch) && add_all(&maker)) {
         made = maker.walk;
+        for (uint32_t stage = 0; stage < shape->stages; stage++) {
+            made->stage_first[stage + 1] = made->stage_first[stage] + order.counts[stage];
+            maker.next[stage] = made->stage_first[stage];
+        }
+        for (size_t i = 0; i < made->count; i++)
+            made->of_stage[maker.next[made->passes[i].stage]++] = (uint32_t)i;
+    }
 cleanup:
     st_arena_destroy(scratch);
     return made;
@@ -171,27 +211,173 @@ cleanup:
 /* --- one replay, of all kinds of moments at once: what waits for what is the same in each -------
  */
 
+/* Gradients and weights of a stage in one mode; times in ticks. */
+typedef struct data_queue {
+    double sent; /* all messages that could begin, one after the other */
+    double done; /* of them */
+    size_t
+        ahead_pass; /* of the stage, whose weights were asked for last, and how many layers of it */
+    uint32_t ahead_layers;
+    uint64_t asked; /* layers whose weights were asked for, and those that were computed */
+    uint64_t computed;
+    double *due;    /* `sent` with the weights of a layer, of those ahead; a ring */
+    double reduced; /* with the last gradients */
+} data_queue;
+
 typedef struct pass_replay {
     const st_pipeline_walk *walk;
     const st_schedule_shape *shape;
     const st_schedule_ends *ends;
+    const st_pipeline_data *data;
     int64_t transfer; /* that is waited for */
-    int64_t gathered; /* when the weights of a stage's second pass are there */
+    int modes;
+    data_queue *queues; /* by mode and stage */
 } pass_replay;
 
 static void fill_times(const pass_replay *replay)
 {
     uint32_t places = st_schedule_places(replay->shape);
     for (uint32_t place = 0; place < places; place++) {
-        st_pass_time *times = &replay->walk->times[(size_t)place * PASS_KINDS];
+        st_pass_time *times = &replay->walk->times[(size_t)place * ST_PASS_KINDS];
         for (int pass = 0; pass < ST_PASSES; pass++) {
             const int64_t *part = replay->shape->times[place].part[pass];
             times[pass] = (st_pass_time){.alone = part[ST_PART_ALONE]};
             for (int i = 0; i < ST_PART_ALONE; i++)
                 times[pass].work += part[i];
         }
-        times[WITH_WEIGHTS] = times[ST_PASS_BACKWARD];
-        times[WITH_WEIGHTS].work += times[ST_PASS_WEIGHTS].work;
+        times[ST_PASS_WITH_WEIGHTS] = times[ST_PASS_BACKWARD];
+        times[ST_PASS_WITH_WEIGHTS].work += times[ST_PASS_WEIGHTS].work;
+    }
+}
+
+/* --- gradients and weights of a stage ----------------------------------------------------------
+ */
+
+static void idle_until(data_queue *queue, double *now, double until)
+{
+    if (until <= *now)
+        return;
+    queue->done = fmin(queue->sent, queue->done + (until - *now));
+    *now = until;
+}
+
+static void wait_for(data_queue *queue, double *now, double due)
+{
+    if (due > queue->done)
+        idle_until(queue, now, *now + (due - queue->done));
+}
+
+/* A pass, or a part of it, while messages of the queue are on their way. */
+static void run_beside(data_queue *queue, double *now, double ticks, st_pass_cover cover)
+{
+    double left = queue->sent - queue->done;
+    if (left > ticks * cover.moved) {
+        queue->done += ticks * cover.moved;
+        *now += ticks * cover.stretch;
+    } else {
+        queue->done = queue->sent;
+        *now += ticks + left / cover.moved * (cover.stretch - 1);
+    }
+}
+
+/* Asks for weights up to `prefetch` layers ahead of the next one, in the order of the stage. */
+static void gather_ahead(const pass_replay *replay, uint32_t stage, data_queue *queue)
+{
+    const st_pipeline_walk *walk = replay->walk;
+    uint64_t ring = (uint64_t)replay->data->prefetch + 1;
+    while (queue->asked < queue->computed + ring) {
+        size_t end = walk->stage_first[stage + 1];
+        const st_walk_pass *pass = NULL;
+        while (queue->ahead_pass < end) {
+            pass = &walk->passes[walk->of_stage[queue->ahead_pass]];
+            if (pass->kind != ST_PASS_WEIGHTS &&
+                queue->ahead_layers < replay->data->layers[pass->place])
+                break;
+            queue->ahead_pass++;
+            queue->ahead_layers = 0;
+        }
+        if (queue->ahead_pass == end)
+            return;
+        queue->ahead_layers++;
+        queue->sent += replay->data->gather_hidden / replay->data->layers[pass->place];
+        queue->due[queue->asked++ % ring] = replay->data->gather_hidden > 0 ? queue->sent : 0;
+    }
+}
+
+static bool is_split(const st_pipeline_data *data)
+{
+    return data != NULL &&
+           data->gather_hidden + data->gather_exposed + data->reduce_hidden + data->reduce_exposed >
+               0;
+}
+
+/* A pass in one mode. */
+typedef struct timed_pass {
+    const st_walk_pass *pass;
+    double ready; /* when it can begin */
+    double ticks;
+    st_pass_cover cover;
+} timed_pass;
+
+/* A pass, layer by layer where its weights or gradients are split. */
+static void run_layers(const pass_replay *replay, const timed_pass *timed, data_queue *queue,
+                       double *now)
+{
+    const st_walk_pass *pass = timed->pass;
+    const st_pipeline_data *data = replay->data;
+    uint32_t layers = is_split(data) ? data->layers[pass->place] : 1;
+    bool gathers = is_split(data) && pass->kind != ST_PASS_WEIGHTS;
+    bool reduces =
+        is_split(data) && (pass->kind == ST_PASS_WEIGHTS || pass->kind == ST_PASS_WITH_WEIGHTS);
+    const st_pass_cover exposed = {data != NULL ? data->rate_exposed : 1, 1};
+    for (uint32_t i = 0; i < layers; i++) {
+        if (gathers) {
+            gather_ahead(replay, pass->stage, queue);
+            run_beside(queue, now, data->gather_exposed / layers, exposed);
+        }
+        if (i == 0)
+            idle_until(queue, now, timed->ready);
+        if (gathers)
+            wait_for(queue, now, queue->due[queue->computed++ % ((uint64_t)data->prefetch + 1)]);
+        run_beside(queue, now, timed->ticks / layers, timed->cover);
+        if (reduces) {
+            queue->sent += data->reduce_hidden / layers;
+            queue->reduced = queue->sent;
+            run_beside(queue, now, data->reduce_exposed / layers, exposed);
+        }
+    }
+}
+
+/* The passes that run as one in a mode; `ready` is what they wait for. */
+static void run_mode(const pass_replay *replay, int mode, const st_walk_pass *passes, size_t count,
+                     double ready)
+{
+    static const st_pass_cover alone = {1, 1};
+    const st_pipeline_walk *walk = replay->walk;
+    uint32_t stage = passes->stage;
+    data_queue *queue = &replay->queues[(size_t)mode * replay->shape->stages + stage];
+    double *now = &walk->now[stage].all[mode];
+    uint32_t chunks = st_schedule_rank_chunks(replay->shape);
+    /* The hidden part of a chunk's weights is there before the pass behind its first one. */
+    if (passes->behind > 0)
+        wait_for(queue, now, (double)replay->ends->gather_hidden * passes->behind / chunks);
+    for (size_t i = 0; i < count; i++) {
+        if (passes[i].last_backward && replay->ends->reduce_hidden > 0) {
+            idle_until(queue, now, ready);
+            queue->sent += (double)replay->ends->reduce_hidden / chunks;
+            queue->reduced = queue->sent;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const st_walk_pass *pass = &passes[i];
+        const st_pass_time *time = &walk->times[(size_t)pass->place * ST_PASS_KINDS + pass->kind];
+        const timed_pass timed = {.pass = pass,
+                                  .ready = i == 0 ? ready : *now,
+                                  .ticks = (double)(time->work + (count == 1 ? time->alone : 0)),
+                                  .cover = replay->data == NULL ? alone
+                                           : mode == EVEN       ? replay->data->even[pass->kind]
+                                                                : replay->data->slowed[pass->kind]};
+        run_layers(replay, &timed, queue, now);
     }
 }
 
@@ -200,55 +386,81 @@ static size_t run_passes(const pass_replay *replay, const st_walk_pass *passes)
 {
     const st_pipeline_walk *walk = replay->walk;
     uint32_t stage = passes->stage;
-    st_moment now = walk->now[stage];
+    st_moment *now = &walk->now[stage];
+    st_moment ready = {.all = {0}};
     int64_t time = 0;
     size_t count = 0;
-    bool reduces = false;
     do {
-        const st_moment *ready = &walk->sent[passes[count].ready];
-        now.bare = st_later(ready->bare, now.bare);
-        now.sending = st_later(ready->sending, now.sending);
-        now.all = st_later(ready->all, now.all);
-        time += walk->times[passes[count].time].work;
-        reduces = reduces || passes[count].last_backward;
+        const st_walk_pass *pass = &passes[count];
+        const st_moment *sent = &walk->sent[pass->ready];
+        ready.bare = st_later(sent->bare, ready.bare);
+        ready.sending = st_later(sent->sending, ready.sending);
+        for (int mode = 0; mode < replay->modes; mode++)
+            ready.all[mode] = fmax(sent->all[mode], ready.all[mode]);
+        time += walk->times[(size_t)pass->place * ST_PASS_KINDS + pass->kind].work;
     } while (passes[count++].with_next);
     walk->busy[stage] += time;
     if (count == 1)
-        time += walk->times[passes->time].alone;
-    if (passes->first)
-        walk->begins[stage] = now;
-    else
-        now.all = st_later(now.all, replay->gathered);
-    if (reduces)
-        walk->reduced[stage] = now.all + replay->ends->reduce_hidden;
-    now.bare += time;
-    now.sending += time;
-    now.all += time;
+        time += walk->times[(size_t)passes->place * ST_PASS_KINDS + passes->kind].alone;
+    now->bare = st_later(ready.bare, now->bare);
+    now->sending = st_later(ready.sending, now->sending);
+    if (passes->first) {
+        walk->begins[stage] = *now;
+        for (int mode = 0; mode < replay->modes; mode++)
+            walk->begins[stage].all[mode] = fmax(ready.all[mode], now->all[mode]);
+    }
+    now->bare += time;
+    now->sending += time;
+    for (int mode = 0; mode < replay->modes; mode++)
+        run_mode(replay, mode, passes, count, ready.all[mode]);
+    const st_pass_cover sending = {replay->data != NULL ? replay->data->rate_sending : 1, 1};
     for (size_t i = 0; i < count; i++) {
         if (passes[i].sent != 0) {
-            now.sending += replay->transfer;
-            now.all += replay->transfer;
-            walk->sent[passes[i].sent] = now;
+            now->sending += replay->transfer;
+            for (int mode = 0; mode < replay->modes; mode++)
+                run_beside(&replay->queues[(size_t)mode * replay->shape->stages + stage],
+                           &now->all[mode], (double)replay->transfer, sending);
+            walk->sent[passes[i].sent] = *now;
         }
     }
-    walk->now[stage] = now;
     return count;
 }
 
-typedef enum st_reach { REACH_BARE, REACH_SENDING, REACH_TIED, REACH_ALL } st_reach;
+typedef enum st_reach { REACH_BARE, REACH_SENDING, REACH_TIED, REACH_DATA, REACH_SLOWED } st_reach;
 
 static int64_t part_of(const st_moment *moment, st_reach reach)
 {
-    return reach == REACH_BARE ? moment->bare : reach == REACH_ALL ? moment->all : moment->sending;
+    return reach == REACH_BARE     ? moment->bare
+           : reach == REACH_DATA   ? llround(moment->all[EVEN])
+           : reach == REACH_SLOWED ? llround(moment->all[SLOWED])
+                                   : moment->sending;
 }
 
 /* When a stage has reduced its gradients, or done its last pass. */
 static int64_t end_of(const pass_replay *replay, uint32_t stage, st_reach reach)
 {
-    int64_t end = part_of(&replay->walk->now[stage], reach);
-    return reach == REACH_ALL
-               ? st_later(end, replay->walk->reduced[stage]) + replay->ends->reduce_exposed
-               : end;
+    const st_moment *now = &replay->walk->now[stage];
+    if (reach < REACH_DATA)
+        return part_of(now, reach);
+    int mode = reach == REACH_DATA ? EVEN : SLOWED;
+    double end = now->all[mode];
+    data_queue queue = replay->queues[(size_t)mode * replay->shape->stages + stage];
+    wait_for(&queue, &end, queue.reduced);
+    return llround(end) + replay->ends->reduce_exposed;
+}
+
+/* Weights that a stage gathers before its first pass. */
+static int64_t gathered_first(const pass_replay *replay, uint32_t stage, st_reach reach)
+{
+    int64_t time = replay->ends->gather_exposed;
+    if (reach < REACH_DATA)
+        return 0;
+    if (!is_split(replay->data))
+        return time;
+    const st_pipeline_walk *walk = replay->walk;
+    const st_walk_pass *pass = &walk->passes[walk->of_stage[walk->stage_first[stage]]];
+    return time + llround((replay->data->gather_exposed + replay->data->gather_hidden) /
+                          replay->data->layers[pass->place]);
 }
 
 /* From the first pass, or from what it waits for, to the end of the step. */
@@ -256,53 +468,92 @@ static int64_t span_of(const pass_replay *replay, st_reach reach)
 {
     uint32_t last = replay->shape->stages - 1;
     bool staggered = st_schedule_is_staggered(replay->shape->kind);
-    int64_t tied = reach == REACH_TIED || reach == REACH_ALL ? replay->ends->tied : 0;
+    int64_t tied = reach >= REACH_TIED ? replay->ends->tied : 0;
     int64_t longest = 0;
     int64_t met = st_later(end_of(replay, 0, reach), end_of(replay, last, reach));
     for (uint32_t i = 0; i <= last; i++) {
         bool meets = tied > 0 && last > 0 && (i == 0 || i == last);
         int64_t end = meets ? met + tied : end_of(replay, i, reach);
-        int64_t begin = part_of(&replay->walk->begins[i], reach);
-        begin -= reach == REACH_ALL ? replay->ends->gather_exposed : 0;
+        int64_t begin = part_of(&replay->walk->begins[i], reach) - gathered_first(replay, i, reach);
         longest = st_later(longest, end - (staggered ? begin : 0));
     }
     return longest;
+}
+
+/* Whether ticks count all passes one after the other, and layers can be gone through. */
+static bool is_countable(const st_pipeline *pipeline, const st_pipeline_walk *walk)
+{
+    const st_schedule_shape *shape = pipeline->shape;
+    const st_schedule_ends *ends = pipeline->ends;
+    uint32_t places = st_schedule_places(shape);
+    double each = 2 * (double)shape->transfer * places;
+    const st_pipeline_data *data = pipeline->data;
+    double layers = 0;
+    for (uint32_t i = 0; i < places; i++) {
+        for (int pass = 0; pass < ST_PASSES; pass++)
+            for (int part = 0; part < ST_PARTS; part++)
+                each += (double)shape->times[i].part[pass][part];
+        layers += is_split(data) ? (double)data->layers[i] / places : 0;
+    }
+    double once = (double)ends->gather_hidden + (double)ends->gather_exposed +
+                  (double)ends->reduce_hidden + (double)ends->reduce_exposed + (double)ends->tied;
+    each += is_split(data) ? 2 * places *
+                                 (data->gather_hidden + data->gather_exposed + data->reduce_hidden +
+                                  data->reduce_exposed)
+                           : 0;
+    return each * shape->micros + once < (double)(INT64_MAX / 2) &&
+           layers * (double)walk->count < MOST_LAYERS;
+}
+
+static bool is_slowed(const st_pipeline_data *data)
+{
+    bool slowed = false;
+    for (int i = 0; data != NULL && i < ST_PASS_KINDS; i++)
+        slowed = slowed || data->slowed[i].stretch > 1;
+    return slowed;
 }
 
 bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
                         st_pipeline_times *times)
 {
     const st_schedule_shape *shape = pipeline->shape;
-    const st_schedule_ends *ends = pipeline->ends;
-    const pass_replay replay = {.walk = walk,
-                                .shape = shape,
-                                .ends = ends,
-                                .transfer = shape->stages > 1 ? shape->transfer : 0,
-                                .gathered = ends->gather_exposed + ends->gather_hidden};
-    uint32_t places = st_schedule_places(shape);
-    double each = 2 * (double)shape->transfer * places;
-    for (uint32_t i = 0; i < places; i++)
-        for (int pass = 0; pass < ST_PASSES; pass++)
-            for (int part = 0; part < ST_PARTS; part++)
-                each += (double)shape->times[i].part[pass][part];
-    double once = (double)ends->gather_hidden + (double)ends->gather_exposed +
-                  (double)ends->reduce_hidden + (double)ends->reduce_exposed + (double)ends->tied;
-    if (!(each * shape->micros + once < (double)(INT64_MAX / 2)))
+    size_t ring = pipeline->data != NULL ? (size_t)pipeline->data->prefetch + 1 : 1;
+    pass_replay replay = {.walk = walk,
+                          .shape = shape,
+                          .ends = pipeline->ends,
+                          .data = pipeline->data,
+                          .modes = is_slowed(pipeline->data) ? MODES : 1,
+                          .transfer = shape->stages > 1 ? shape->transfer : 0};
+    if (!is_countable(pipeline, walk))
         return false;
-    fill_times(&replay);
-    const st_pipeline_walk *all_walk = replay.walk;
-    all_walk->sent[0] = (st_moment){0};
-    for (uint32_t i = 0; i < replay.shape->stages; i++) {
-        all_walk->now[i] = (st_moment){.all = replay.ends->gather_exposed};
-        all_walk->busy[i] = 0;
+    replay.queues = calloc((size_t)MODES * shape->stages, sizeof *replay.queues);
+    double *rings = calloc((size_t)MODES * shape->stages * ring, sizeof *rings);
+    bool good = replay.queues != NULL && rings != NULL;
+    if (good) {
+        fill_times(&replay);
+        walk->sent[0] = (st_moment){.all = {0}};
+        for (uint32_t i = 0; i < shape->stages; i++) {
+            double begin = (double)pipeline->ends->gather_exposed;
+            walk->now[i] = (st_moment){.all = {begin, begin}};
+            walk->busy[i] = 0;
+            for (size_t mode = 0; mode < MODES; mode++)
+                replay.queues[mode * shape->stages + i] =
+                    (data_queue){.sent = (double)pipeline->ends->gather_hidden,
+                                 .ahead_pass = walk->stage_first[i],
+                                 .due = &rings[(mode * shape->stages + i) * ring]};
+        }
+        for (size_t i = 0; i < walk->count;)
+            i += run_passes(&replay, &walk->passes[i]);
+        *times = (st_pipeline_times){.passes = span_of(&replay, REACH_BARE),
+                                     .with_transfers = span_of(&replay, REACH_SENDING),
+                                     .with_tied = span_of(&replay, REACH_TIED),
+                                     .with_data = span_of(&replay, REACH_DATA)};
+        times->with_slowdown =
+            replay.modes == MODES ? span_of(&replay, REACH_SLOWED) : times->with_data;
+        for (uint32_t i = 0; i < shape->stages; i++)
+            times->busiest = walk->busy[i] > times->busiest ? walk->busy[i] : times->busiest;
     }
-    for (size_t i = 0; i < all_walk->count;)
-        i += run_passes(&replay, &all_walk->passes[i]);
-    *times = (st_pipeline_times){.passes = span_of(&replay, REACH_BARE),
-                                 .with_transfers = span_of(&replay, REACH_SENDING),
-                                 .with_tied = span_of(&replay, REACH_TIED),
-                                 .with_data = span_of(&replay, REACH_ALL)};
-    for (uint32_t i = 0; i < shape->stages; i++)
-        times->busiest = walk->busy[i] > times->busiest ? walk->busy[i] : times->busiest;
-    return true;
+    free(rings);
+    free(replay.queues);
+    return good;
 }

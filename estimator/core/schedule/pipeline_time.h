@@ -5,7 +5,9 @@
  *
  * It is what a replay of the same schedule takes (schedule_build.c) where a pass is one time, and a
  * transfer stops both of its ends; tests/property/test_pipelines.c holds the two against each
- * other.
+ * other. Hidden gradients and weights of a stage are one queue, in which each message starts when
+ * the one before it has ended; a pass that runs meanwhile takes longer and leaves them a part of
+ * their rate.
  */
 #ifndef STEPTIME_SCHEDULE_PIPELINE_TIME_H
 #define STEPTIME_SCHEDULE_PIPELINE_TIME_H
@@ -18,21 +20,47 @@
  */
 typedef struct st_pipeline_walk st_pipeline_walk;
 
+/* Passes with their gradients; a backward pass with the weights' gradients is a kind of its own. */
+enum { ST_PASS_WITH_WEIGHTS = ST_PASSES, ST_PASS_KINDS };
+
+/* A pass while hidden gradients or weights are on their way, over its undisturbed time. */
+typedef struct st_pass_cover {
+    double moved;   /* of their time alone */
+    double stretch; /* its time; at least 1 */
+} st_pass_cover;
+
+/* Gradients and weights of the layers of each pass, where they are split (ZeRO 2 and 3), and what
+ * they and the passes do to each other. */
+typedef struct st_pipeline_data {
+    const uint32_t *layers; /* by place, at least 1 */
+    double gather_hidden;   /* of a pass of a chunk, in ticks; its layers have equal parts */
+    double gather_exposed;
+    double reduce_hidden;
+    double reduce_exposed;
+    uint32_t prefetch;                   /* layers whose weights are gathered ahead */
+    st_pass_cover even[ST_PASS_KINDS];   /* stretch 1 */
+    st_pass_cover slowed[ST_PASS_KINDS]; /* with the slowdown of computation by messages */
+    double rate_exposed; /* of hidden messages during exposed ones, and during transfers */
+    double rate_sending;
+} st_pipeline_data;
+
 /* A step of them, in ticks of a picosecond. */
 typedef struct st_pipeline {
     const st_schedule_shape *shape; /* its transfer stops a stage after each pass */
     /* Weights gathered before the first pass and the second one, gradients reduced from the last
      * backward pass on and after it, and what the first and the last stage exchange at the end. */
     const st_schedule_ends *ends;
+    const st_pipeline_data *data; /* NULL: all of them at the ends, and none slows another down */
 } st_pipeline;
 
-/* In ticks; each of the last four reaches further than the one before it. */
+/* In ticks; each of the last five reaches further than the one before it. */
 typedef struct st_pipeline_times {
     int64_t busiest; /* passes of the stage that has the most to do */
     int64_t passes;  /* first pass to last; the longest span of a stage for staggered schedules */
     int64_t with_transfers;
     int64_t with_tied;
     int64_t with_data;
+    int64_t with_slowdown; /* of computation that hides gradients and weights */
 } st_pipeline_times;
 
 /* NULL where the schedule does not know the shape, there are more than 2^22 passes, or no memory.

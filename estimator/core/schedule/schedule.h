@@ -15,6 +15,9 @@
 #include "steptime/graph.h"
 #include "steptime/tool/pipeline_schedule.h"
 
+/* The resource of hidden gradients and weights in a task graph of passes. */
+#define ST_DATA_STREAM "data"
+
 static inline int64_t st_later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -36,6 +39,8 @@ uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint3
 uint32_t st_schedule_stage(const st_schedule_shape *shape, uint32_t place, uint32_t micro);
 /* Chunks of the model: stages * chunks, or the stages alone for DualPipe. */
 uint32_t st_schedule_places(const st_schedule_shape *shape);
+/* Chunks that a rank holds; DualPipe's has those of two places. */
+uint32_t st_schedule_rank_chunks(const st_schedule_shape *shape);
 
 /* Pipelines that do not exchange micro-batches: of stages that differ, as many as the greatest
  * common divisor of their data-parallel ranks. */

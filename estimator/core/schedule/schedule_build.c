@@ -81,7 +81,9 @@ typedef struct st_builder {
     /* by place, micro-batch, direction and rank, of the pipeline that is being built */
     st_task_id *first;
     st_task_id *sent;
-    st_task_id *along;    /* what starts together with a pass, or ST_TASK_NONE */
+    st_task_id *along;     /* what starts together with a pass, or ST_TASK_NONE */
+    size_t *last_backward; /* by chunk, slots of the rank that is being built */
+    st_task_id *weights;   /* by chunk, those that the pass behind its first one waits for */
     st_task_id *gathered; /* weights of the pieces ahead, of the rank that is being built; a ring */
     /* groups by circle, stage and number in the stage */
     st_instances *instances[CIRCLES];
@@ -99,8 +101,7 @@ typedef struct st_rank {
     uint32_t stream[STREAMS]; /* resources; ST_TASK_NONE until used */
     st_task_id tail;          /* the next task of the chain waits for this one */
     st_stream tail_stream;
-    st_task_id hidden; /* gathering that the second slot waits for */
-    bool together;     /* the pass that is being added runs as one with another */
+    bool together; /* the pass that is being added runs as one with another */
     /* Pieces: those whose weights were asked for, from there on, and those that were computed. */
     size_t ahead_slot;
     size_t ahead_piece;
@@ -117,8 +118,8 @@ static void note(st_builder *builder, st_status status)
 
 static uint32_t stream_of(st_rank *rank, st_stream stream)
 {
-    static const char *const names[STREAMS] = {"compute", "communication", "data", "send forward",
-                                               "send backward"};
+    static const char *const names[STREAMS] = {"compute", "communication", ST_DATA_STREAM,
+                                               "send forward", "send backward"};
     st_builder *builder = rank->builder;
     if (rank->stream[stream] == ST_TASK_NONE) {
         uint32_t made = 0;
@@ -510,46 +511,81 @@ static void end(st_rank *rank, st_task_id reduce)
                     ends->overhead);
 }
 
+/* A chunk's part of what all chunks of a stage send at an end of the step. */
+static int64_t part_of_chunk(const st_builder *builder, int64_t time, uint32_t chunk)
+{
+    uint32_t chunks = st_schedule_rank_chunks(builder->shape);
+    return time / chunks + (chunk < (uint32_t)(time % chunks) ? 1 : 0);
+}
+
+/* The last backward pass of each chunk, `count` where it has none. */
+static void find_last_backward(const st_builder *builder, const st_slot *slots, size_t count)
+{
+    for (uint32_t chunk = 0; chunk < st_schedule_rank_chunks(builder->shape); chunk++)
+        builder->last_backward[chunk] = count;
+    for (size_t i = 0; i < count; i++)
+        if (slots[i].pass == ST_PASS_BACKWARD)
+            builder->last_backward[slots[i].chunk] = i;
+}
+
+/* The reduction of a chunk's gradients that its last backward pass hides, which starts with it. */
+static st_task_id reduce_along(st_rank *rank, const st_slot *slot)
+{
+    st_builder *builder = rank->builder;
+    uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
+    st_task_id reduce = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "reduce gradients"),
+                            part_of_chunk(builder, builder->plan->ends.reduce_hidden, slot->chunk));
+    join(builder, rank->tail, reduce, ST_EDGE_STREAM);
+    builder->along[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD) + rank->index] = reduce;
+    return reduce;
+}
+
 static void add_rank(st_rank *rank)
 {
     st_builder *builder = rank->builder;
     const st_slot *slots = builder->order->slots[rank->stage];
     size_t count = builder->order->counts[rank->stage];
-    size_t backward_last = count;
-    while (backward_last > 0 && slots[backward_last - 1].pass != ST_PASS_BACKWARD)
-        backward_last--;
-    size_t last = backward_last - (backward_last > 0 ? 1 : 0);
+    const st_schedule_ends *ends = &builder->plan->ends;
+    uint32_t chunks = st_schedule_rank_chunks(builder->shape);
     st_task_id reduce = ST_TASK_NONE;
+    find_last_backward(builder, slots, count);
     (void)stream_of(rank, STREAM_COMPUTE);
-    /* Weights are gathered before the first pass; the hidden rest only before the second. */
-    st_builder *begin_builder = rank->builder;
-    const st_schedule_ends *ends = &begin_builder->plan->ends;
-    uint32_t name = name_of(begin_builder, "gather weights");
+    /* Weights are gathered before the first pass; the hidden rest of a chunk only before the pass
+     * that follows its first one. */
+    uint32_t name = name_of(builder, "gather weights");
     if (ends->gather_exposed > 0)
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, ends->gather_exposed);
-    if (ends->gather_hidden > 0) {
-        rank->hidden = add(rank, STREAM_DATA, LABEL_DP, name, ends->gather_hidden);
-        join(begin_builder, rank->tail, rank->hidden, ST_EDGE_STREAM);
+    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+        builder->weights[chunk] = ST_TASK_NONE;
+        if (ends->gather_hidden > 0) {
+            builder->weights[chunk] = add(rank, STREAM_DATA, LABEL_DP, name,
+                                          part_of_chunk(builder, ends->gather_hidden, chunk));
+            join(builder, rank->tail, builder->weights[chunk], ST_EDGE_STREAM);
+        }
     }
+    st_task_id waiting = ST_TASK_NONE;
     for (size_t i = 0; i < count && builder->status == ST_OK;) {
-        st_task_id waiting = i > 0 ? rank->hidden : ST_TASK_NONE;
         size_t next = st_graph_task_count(builder->graph);
-        if (i <= last && builder->plan->ends.reduce_hidden > 0 &&
-            (i == last || (slots[i].with_next && i + 1 == last))) {
-            /* The reduction hidden by the last backward pass, which starts with it. */
-            const st_slot *slot = &slots[last];
-            uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
-            reduce = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "reduce gradients"),
-                         builder->plan->ends.reduce_hidden);
-            join(builder, rank->tail, reduce, ST_EDGE_STREAM);
-            builder->along[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD) + rank->index] =
-                reduce;
-            next++;
+        size_t first = i;
+        size_t after = i + 1;
+        while (after < count && slots[after - 1].with_next)
+            after++;
+        for (size_t k = first; k < after; k++) {
+            if (ends->reduce_hidden > 0 && builder->last_backward[slots[k].chunk] == k) {
+                reduce = reduce_along(rank, &slots[k]);
+                next++;
+            }
         }
         i += add_slots(rank, &slots[i], count - i);
-        if (waiting != ST_TASK_NONE && builder->status == ST_OK) {
+        if (waiting != ST_TASK_NONE && builder->status == ST_OK)
             join(builder, waiting, (st_task_id)next, ST_EDGE_STREAM);
-            rank->hidden = ST_TASK_NONE;
+        waiting = ST_TASK_NONE;
+        for (size_t k = first; k < after; k++) {
+            uint32_t chunk = slots[k].chunk;
+            if (builder->weights[chunk] != ST_TASK_NONE) {
+                waiting = builder->weights[chunk];
+                builder->weights[chunk] = ST_TASK_NONE;
+            }
         }
     }
     end(rank, reduce == ST_TASK_NONE ? rank->reduced : reduce);
@@ -638,8 +674,11 @@ static st_status prepare(st_builder *builder)
     builder->sent = malloc(cells * sizeof(*builder->sent));
     builder->along = malloc(cells * sizeof(*builder->along));
     builder->gathered = malloc(((size_t)builder->plan->prefetch + 1) * sizeof(*builder->gathered));
-    if (builder->first == NULL || builder->sent == NULL || builder->along == NULL ||
-        builder->gathered == NULL)
+    builder->last_backward =
+        malloc(st_schedule_rank_chunks(builder->shape) * sizeof(*builder->last_backward));
+    builder->weights = malloc(st_schedule_rank_chunks(builder->shape) * sizeof(*builder->weights));
+    if (builder->last_backward == NULL || builder->weights == NULL || builder->first == NULL ||
+        builder->sent == NULL || builder->along == NULL || builder->gathered == NULL)
         return st_out_of_memory(builder->errors);
     for (size_t i = 0; i < cells; i++)
         builder->along[i] = ST_TASK_NONE;
@@ -675,7 +714,6 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
                                 .index = j,
                                 .tail = ST_TASK_NONE,
                                 .tail_stream = STREAMS,
-                                .hidden = ST_TASK_NONE,
                                 .computed_last = ST_TASK_NONE,
                                 .reduced = ST_TASK_NONE};
                 /* Numbers of the groups of a rank among those of its stage. */
@@ -718,6 +756,8 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
     free(builder.sent);
     free(builder.along);
     free(builder.gathered);
+    free(builder.last_backward);
+    free(builder.weights);
     return builder.status;
 }
 

@@ -34,6 +34,11 @@ uint32_t st_schedule_places(const st_schedule_shape *shape)
     return shape->kind == ST_SCHEDULE_DUALPIPE ? shape->stages : shape->stages * shape->chunks;
 }
 
+uint32_t st_schedule_rank_chunks(const st_schedule_shape *shape)
+{
+    return shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
+}
+
 uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint32_t chunk)
 {
     if (shape->kind == ST_SCHEDULE_DUALPIPE)

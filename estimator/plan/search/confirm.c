@@ -127,7 +127,8 @@ static bool ties_with_replayed(const confirmer *self, size_t index)
 static st_status take_first(confirmer *self)
 {
     const st_search_request *request = &self->view->search->request;
-    size_t wanted = request->confirm > request->top ? request->confirm : request->top;
+    size_t listed = request->top < ST_CONFIRM_LISTED ? request->top : ST_CONFIRM_LISTED;
+    size_t wanted = request->confirm > listed ? request->confirm : listed;
     st_status status = ST_OK;
     for (size_t i = 0; i < self->count && wanted > 0 && status == ST_OK; i++) {
         if (request->merges && ties_with_replayed(self, i))
@@ -204,11 +205,11 @@ static st_status order_plans(confirmer *self)
 }
 
 /* Whether replays give what is to be ranked. */
-static bool can_rank(const st_search *search)
+bool st_search_ranks_by_replay(const st_search *search, const st_sheet *sheet)
 {
-    const char *step = st_sheet_role(search->space->sheet, ST_ROLE_STEP);
-    return search->request.confirm > 0 && st_timeline_has_roles(search->space->sheet) &&
-           step != NULL && strcmp(search->goal, step) == 0 && search->sign > 0;
+    const char *step = st_sheet_role(sheet, ST_ROLE_STEP);
+    return search->request.confirm > 0 && st_timeline_has_roles(sheet) && step != NULL &&
+           strcmp(search->goal, step) == 0 && search->sign > 0;
 }
 
 st_status st_search_confirm(const st_paths *paths, st_search_view *view, st_errors *errors)
@@ -222,7 +223,7 @@ st_status st_search_confirm(const st_paths *paths, st_search_view *view, st_erro
     view->replays = replays;
     for (size_t i = 0; i < count; i++)
         replays[i].step_s = replays[i].closed_s = view->plans[i].goal;
-    view->confirmation.ranks = can_rank(search);
+    view->confirmation.ranks = st_search_ranks_by_replay(search, search->space->sheet);
     if (!view->confirmation.ranks)
         return ST_OK;
     st_status status = take_first(&self);

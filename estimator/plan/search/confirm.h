@@ -13,7 +13,8 @@
 #include "search/rank.h"
 #include "timeline/timeline.h"
 
-enum { ST_CONFIRM_MOST = 400 };
+/* Plans at most, and those of a long list that are replayed because they are listed. */
+enum { ST_CONFIRM_MOST = 400, ST_CONFIRM_LISTED = 50 };
 
 /* A plan and its replay. */
 typedef struct st_replayed {

@@ -50,7 +50,8 @@ typedef struct st_space_request {
     uint64_t sample; /* 0: every row */
     bool uncounted;  /* the caller draws its own sample: their number is unlimited */
     uint64_t seed;
-    bool checks_warn; /* a check of the sheet that fails rejects no row, as by --check none */
+    bool checks_warn;  /* a check of the sheet that fails rejects no row, as by --check none */
+    bool keeps_bounds; /* rows whose closed form is a lower bound are not replayed */
 } st_space_request;
 
 /* The programs of one combination of values that no column can hold. */

@@ -2,6 +2,7 @@
 /* Computing rows of a space; see space.h. */
 #include "sweep/space.h"
 
+#include "estimate/stage_layers.h"
 #include "program/rates.h"
 
 #include <math.h>
@@ -386,10 +387,11 @@ static void run_whole(st_space_worker *worker, size_t variant, size_t first, siz
      * looks at it. */
     const st_space *space = worker->space;
     const double *replayed = space->replayed != NULL ? worker->outputs[space->cell_count] : NULL;
+    double most = space->request.keeps_bounds ? ST_REPLAYED_ALWAYS : (double)INFINITY;
     double settled = worker->kept_alone ? (double)space->variants[variant].settled_checks : 0;
     size_t picked = 0;
     for (size_t row = first; replayed != NULL && row < first + rows; row++)
-        if (replayed[row] == 1 && worker->failures[row] > settled &&
+        if (replayed[row] > 0 && replayed[row] <= most && worker->failures[row] > settled &&
             (space->variant_count == 1 || worker->variants[row] == variant))
             worker->picked[picked++] = (uint32_t)row;
     if (picked > 0)

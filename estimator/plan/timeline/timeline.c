@@ -460,6 +460,10 @@ static st_status st_plan_ends(st_planner *planner)
     };
     for (int i = 0; i < ST_SLOWED_KINDS; i++)
         planner->plan->slowdown[i] = fmax(planner->value[ST_ROLE_SLOWED][i], 1);
+    for (int i = 0; i < ST_DURINGS; i++) {
+        double rate = planner->value[ST_ROLE_DATA_RATE][i];
+        planner->plan->data_rate[i] = rate > 0 && rate <= 1 ? rate : 1;
+    }
     /* Transfers that are not alike only delay who waits for them: the sheet has no exposed part. */
     st_schedule_plan *transfer_schedule = &planner->plan->schedule;
     uint32_t stages = transfer_schedule->shape.stages;
@@ -653,18 +657,44 @@ const char *st_hiding_reason(st_hiding hiding)
 typedef struct interference {
     const double *slowdown;  /* by st_slowed */
     const st_slowed *slowed; /* by category of the graph */
+    const double *data_rate; /* by category: of hidden gradients and weights meanwhile */
+    const bool *is_data;     /* by resource: the stream of these */
 } interference;
 
-/* Computation runs at 1/slowdown of its speed while its rank communicates. */
+/*
+ * Computation runs at 1/slowdown of its speed while its rank communicates. Hidden gradients and
+ * weights run at the rate that the links and NICs leave them.
+ */
 static double rate_beside(void *self, const st_graph *graph, st_task_id task,
                           const st_task_id *parallel, size_t count)
 {
-    const interference *own = self;
+    const interference *rules = self;
+    if (rules->is_data[graph->resource[task]]) {
+        double rate = 1;
+        for (size_t i = 0; i < count; i++)
+            rate = fmin(rate, rules->data_rate[graph->category[parallel[i]]]);
+        return rate;
+    }
     bool communicates = false;
     for (size_t i = 0; i < count; i++)
         communicates = communicates || st_graph_work(graph, parallel[i]) == ST_WORK_COMMUNICATION;
     return communicates && st_graph_work(graph, task) == ST_WORK_COMPUTE
-               ? 1 / own->slowdown[own->slowed[graph->category[task]]]
+               ? 1 / rules->slowdown[rules->slowed[graph->category[task]]]
+               : 1;
+}
+
+static double data_rate_during(const st_timeline_plan *plan, const char *category)
+{
+    static const char *const names[ST_DURINGS] = {[ST_DURING_TP] = "tp",
+                                                  [ST_DURING_CP] = "cp",
+                                                  [ST_DURING_EP] = "ep",
+                                                  [ST_DURING_PP] = "pp",
+                                                  [ST_DURING_DP] = "dp"};
+    for (int i = ST_DURING_TP; i < ST_DURINGS; i++)
+        if (strcmp(category, names[i]) == 0)
+            return plan->data_rate[i];
+    return st_is_pass(category) || strcmp(category, "slowdown") == 0
+               ? plan->data_rate[ST_DURING_COMPUTING]
                : 1;
 }
 
@@ -682,30 +712,45 @@ static bool is_slowed(const st_timeline_plan *plan)
     bool slowed = false;
     for (int i = 0; i < ST_SLOWED_KINDS; i++)
         slowed = slowed || plan->slowdown[i] > 1;
+    for (int i = 0; i < ST_DURINGS; i++)
+        slowed = slowed || plan->data_rate[i] < 1;
     return slowed;
 }
 
 static st_status run_slowed(st_timeline *timeline, st_errors *errors)
 {
-    size_t count = st_graph_category_count(timeline->graph);
-    st_slowed *slowed = calloc(count + 1, sizeof(*slowed));
-    if (slowed == NULL)
+    const st_graph *graph = timeline->graph;
+    size_t count = st_graph_category_count(graph);
+    size_t resources = st_graph_resource_count(graph);
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
         return st_out_of_memory(errors);
+    st_slowed *slowed = st_arena_alloc(arena, count + 1, sizeof *slowed);
+    double *data_rate = st_arena_alloc(arena, count + 1, sizeof *data_rate);
+    bool *is_data = st_arena_alloc(arena, resources + 1, sizeof *is_data);
+    if (slowed == NULL || data_rate == NULL || is_data == NULL) {
+        st_arena_destroy(arena);
+        return st_out_of_memory(errors);
+    }
     size_t backward = 0;
     size_t weights = 0;
-    for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
-        const char *category =
-            st_graph_category_name(timeline->graph, timeline->graph->category[i]);
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        const char *category = st_graph_category_name(graph, graph->category[i]);
         backward += strcmp(category, "backward") == 0 ? 1 : 0;
         weights += strcmp(category, "weights") == 0 ? 1 : 0;
     }
     bool splits = weights > 0 && 2 * weights >= backward;
-    for (size_t i = 0; i < count; i++)
-        slowed[i] = slowed_of(st_graph_category_name(timeline->graph, (uint16_t)i), splits);
-    interference own = {timeline->plan.slowdown, slowed};
-    st_rate_rule rule = {.rate = rate_beside, .self = &own};
+    for (size_t i = 0; i < count; i++) {
+        const char *category = st_graph_category_name(graph, (uint16_t)i);
+        slowed[i] = slowed_of(category, splits);
+        data_rate[i] = data_rate_during(&timeline->plan, category);
+    }
+    for (size_t i = 0; i < resources; i++)
+        is_data[i] = strcmp(st_graph_resource_name(graph, (uint32_t)i), ST_DATA_STREAM) == 0;
+    interference rules = {timeline->plan.slowdown, slowed, data_rate, is_data};
+    st_rate_rule rule = {.rate = rate_beside, .self = &rules};
     st_status status = st_replay_run_rates(timeline->replay, &rule, errors);
-    free(slowed);
+    st_arena_destroy(arena);
     return status;
 }
 

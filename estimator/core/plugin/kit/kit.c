@@ -225,7 +225,7 @@ static bool same_bits(double a, double b)
 
 static double run_row(const trial *test, size_t provider, const st_kit_rows *rows, size_t row)
 {
-    const double *columns[64];
+    const double *columns[ST_REMOTE_COLUMNS];
     double value = (double)NAN;
     for (size_t j = 0; j < rows->columns; j++)
         columns[j] = rows->given[j] == NULL ? NULL : rows->given[j] + row;
@@ -263,7 +263,7 @@ static st_finding_kind check_explain(const trial *test, size_t provider, const b
                                      st_buffer *text)
 {
     for (size_t row = 0; row < all->rows.count; row++) {
-        const double *columns[64];
+        const double *columns[ST_REMOTE_COLUMNS];
         st_provider_account account;
         for (size_t j = 0; j < all->rows.columns; j++)
             columns[j] = all->rows.given[j] == NULL ? NULL : all->rows.given[j] + row;

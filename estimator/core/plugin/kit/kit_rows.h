@@ -11,11 +11,12 @@ enum { ST_KIT_SIZES = 9, ST_KIT_GROUPS = 8, ST_KIT_ROWS = ST_KIT_SIZES * ST_KIT_
 typedef struct st_kit_rows {
     size_t count;
     size_t columns;
-    double *values[64];
-    const double *given[64]; /* what the provider gets: NULL for an optional one left out */
-    size_t size;             /* column of the message, SIZE_MAX: none */
-    size_t ranks;            /* column of the ranks, SIZE_MAX: none */
-    size_t bandwidth;        /* column of the bandwidth, SIZE_MAX: none */
+    double *values[ST_REMOTE_COLUMNS];
+    /* What the provider gets: NULL for an optional one left out. */
+    const double *given[ST_REMOTE_COLUMNS];
+    size_t size;      /* column of the message, SIZE_MAX: none */
+    size_t ranks;     /* column of the ranks, SIZE_MAX: none */
+    size_t bandwidth; /* column of the bandwidth, SIZE_MAX: none */
 } st_kit_rows;
 
 /* False when out of memory. */
