@@ -333,7 +333,7 @@ TEST(what_cannot_be_read_is_refused)
     expect_refusal(st_import_megatron, "--num-layers 3", ST_ERR_NAME, "'micro_batch_size'");
     expect_refusal(st_import_megatron, NEEDED "\n--num-layers $LAYERS", ST_ERR_VALUE,
                    "source:2: argument 'num_layers' cannot be used; found '$LAYERS'; expected a "
-                   "number; replace the shell variable with its value");
+                   "number; replace the shell variable or command with its value");
     expect_refusal(st_import_megatron, NEEDED "--num-layers 2.5", ST_ERR_VALUE, "a whole number");
     expect_refusal(st_import_megatron, NEEDED "--num-layers 0", ST_ERR_VALUE, "model.layers");
     expect_refusal(st_import_megatron, NEEDED "--num-layers 1e30", ST_ERR_VALUE, "a whole number");

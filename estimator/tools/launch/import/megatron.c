@@ -30,7 +30,9 @@ bool megatron_read_number(megatron_run *run, const megatron_argument *argument, 
     ST_NOTE(
         run->draft, ST_ERR_VALUE, megatron_place(run, argument),
         "argument '%.60s' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED "a number" ST_HINT "%s",
-        argument->name, text, text[0] == '$' ? "replace the shell variable with its value" : "");
+        argument->name, text,
+        text[0] == '$' || text[0] == '`' ? "replace the shell variable or command with its value"
+                                         : "");
     return false;
 }
 
@@ -216,6 +218,8 @@ static st_status import_run(megatron_run *run, st_buffer *job)
     run->is_dump = megatron_is_log(draft->request);
     if (run->is_dump)
         megatron_read_log(run);
+    else if (megatron_is_yaml(draft->request))
+        megatron_read_yaml(run);
     else
         megatron_read_command(run);
     if (run->dumps > 1)

@@ -60,6 +60,9 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length);
 /* Sets or replaces an argument. */
 void megatron_set(megatron_run *run, const char *name, const char *value, int line);
 void megatron_forget(megatron_run *run);
+void megatron_forget_one(megatron_run *run, const char *name);
+/* Sets the argument that an option gives, by its own name or another; NULL: a flag. */
+void megatron_set_option(megatron_run *run, const char *option, const char *value, int line);
 
 /* megatron_times.c: the dump, iterations and the padded vocabulary */
 void megatron_read_log(megatron_run *run);
@@ -82,6 +85,23 @@ bool megatron_is_list(const char *name);
 bool megatron_is_flag(const char *name);
 /* The argument is known and does not affect an estimate. */
 bool megatron_is_skipped(const char *name);
+
+/* megatron_yaml.c */
+bool megatron_is_yaml(const st_import_request *request);
+void megatron_read_yaml(megatron_run *run);
+
+/* launchers.c */
+bool megatron_is_launcher(const char *word);
+/* The argument that a short option of a launcher gives, NULL for another word. */
+const char *megatron_launcher_option(const char *launcher, const char *word);
+/* The variable says how many ranks there are. */
+bool megatron_is_rank_variable(const char *name);
+/* What #SBATCH lines make of a variable of Slurm; NULL: nothing. */
+const char *megatron_slurm_value(megatron_run *run, const char *name, size_t length);
+/* A comment that may be a line of sbatch. */
+void megatron_read_sbatch(megatron_run *run, const char *text, size_t length, int line);
+/* Ranks from what launchers and variables say. */
+void megatron_settle_ranks(megatron_run *run);
 
 /* key_kinds.c */
 /* The value says that its feature is off. */
@@ -159,7 +179,7 @@ typedef struct megatron_row {
     const char *option;
     const char *value;
 } megatron_row;
-enum { MEGATRON_FACTS = 18 };
+enum { MEGATRON_FACTS = 21 };
 /* megatron_facts.c: what defines a model and changes no estimate */
 extern const megatron_row megatron_facts[MEGATRON_FACTS];
 /* model.activation and .rope_scaling, of several arguments, and what the rows say. */

@@ -98,6 +98,25 @@ void megatron_set(megatron_run *run, const char *name, const char *value, int li
     argument->used = false;
 }
 
+void megatron_forget_one(megatron_run *run, const char *name)
+{
+    const size_t i = ST_FIND(run->arguments, run->count, name, name);
+    if (i >= run->count)
+        return;
+    run->count--;
+    memmove(&run->arguments[i], &run->arguments[i + 1], (run->count - i) * sizeof *run->arguments);
+}
+
+void megatron_set_option(megatron_run *run, const char *option, const char *value, int line)
+{
+    const megatron_option *other = megatron_option_find(option);
+    const char *given = value != NULL ? value : "True";
+    if (other != NULL)
+        megatron_set(run, other->argument, other->value != NULL ? other->value : given, line);
+    else
+        megatron_set(run, option, given, line);
+}
+
 void megatron_forget(megatron_run *run)
 {
     run->count = 0;
@@ -125,7 +144,8 @@ typedef struct shell_reader {
     size_t variable_count;
     char option[256]; /* that waits for its value; "" none */
     int option_line;
-    char list[256]; /* that takes further words; "" none */
+    const char *launcher; /* "srun" before its program; NULL: none */
+    char list[256];       /* that takes further words; "" none */
 } shell_reader;
 
 static bool is_separator(char c)
@@ -152,6 +172,26 @@ static void read_escape(shell_reader *reader)
         add_character(reader, c);
 }
 
+/* "$(...)" or "`...`" as it is written, up to its end; false where none begins. */
+static bool read_substitution(shell_reader *reader, char c)
+{
+    const bool is_call =
+        c == '$' && reader->offset < reader->length && reader->text[reader->offset] == '(';
+    int depth = 0;
+    if (!is_call && c != '`')
+        return false;
+    add_character(reader, c);
+    while (reader->offset < reader->length) {
+        const char next = reader->text[reader->offset++];
+        reader->line += next == '\n' ? 1 : 0;
+        add_character(reader, next == '\n' ? ' ' : next);
+        depth += next == '(' ? 1 : next == ')' ? -1 : 0;
+        if (is_call ? depth == 0 : next == '`')
+            break;
+    }
+    return true;
+}
+
 /* The next word, without quotes; false at the end. Blanks inside of quotes separate too. */
 static bool read_word(shell_reader *reader)
 {
@@ -169,8 +209,16 @@ static bool read_word(shell_reader *reader)
         if (is_quote && (reader->quote == '\0' || reader->quote == c)) {
             reader->quote = reader->quote == c ? '\0' : c;
         } else if (c == '#' && reader->word_length == 0 && reader->quote == '\0') {
+            const char *rest = reader->text + reader->offset - 1;
+            const char *end = memchr(rest, '\n', reader->length - reader->offset + 1);
+            megatron_read_sbatch(reader->run, rest,
+                                 end != NULL ? (size_t)(end - rest)
+                                             : reader->length - reader->offset + 1,
+                                 reader->line);
             while (reader->offset < reader->length && reader->text[reader->offset] != '\n')
                 reader->offset++;
+        } else if (reader->quote != '\'' && read_substitution(reader, c)) {
+            ; /* one word, of which nothing is run */
         } else if (c == '\\' && reader->quote != '\'') {
             read_escape(reader);
         } else if (!is_separator(c) && c != '\0') {
@@ -187,7 +235,7 @@ static const char *variable_of(const shell_reader *reader, const char *name, siz
         if (strlen(reader->variables[i - 1].name) == length &&
             memcmp(reader->variables[i - 1].name, name, length) == 0)
             return reader->variables[i - 1].value;
-    return NULL;
+    return megatron_slurm_value(reader->run, name, length);
 }
 
 /* $NAME, ${NAME}, ${NAME:-DEFAULT} as a whole word; the word itself where it cannot be known. */
@@ -219,8 +267,11 @@ static void set_variable(shell_reader *reader, const char *word, const char *tex
         return;
     reader->variables[reader->variable_count].name =
         st_draft_text(reader->run->draft, "%.*s", (int)strcspn(word, "="), word);
-    reader->variables[reader->variable_count++].value =
+    reader->variables[reader->variable_count].value =
         st_draft_text(reader->run->draft, "%s", value);
+    const char *name = reader->variables[reader->variable_count++].name;
+    if (megatron_is_rank_variable(name))
+        megatron_set(reader->run, name, value, reader->line);
 }
 
 static void finish_option(shell_reader *reader, const char *value)
@@ -230,13 +281,7 @@ static void finish_option(shell_reader *reader, const char *value)
     reader->list[0] = '\0';
     if (value != NULL && megatron_is_list(reader->option))
         memcpy(reader->list, reader->option, sizeof reader->list);
-    const megatron_option *other = megatron_option_find(reader->option);
-    const char *given = value != NULL ? value : "True";
-    if (other != NULL)
-        megatron_set(reader->run, other->argument, other->value != NULL ? other->value : given,
-                     reader->option_line);
-    else
-        megatron_set(reader->run, reader->option, given, reader->option_line);
+    megatron_set_option(reader->run, reader->option, value, reader->option_line);
     reader->option[0] = '\0';
 }
 
@@ -289,14 +334,24 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
         size_t end = strlen(typed);
         if (end > 0 && typed[end - 1] == ')' && strchr(typed, '(') == NULL)
             typed[end - 1] = '\0';
-        if (word[0] == '-' && word[1] == '-' && st_is_name(word[2]))
+        const char *short_option = megatron_launcher_option(reader->launcher, word);
+        if (megatron_is_launcher(word))
+            reader->launcher = st_draft_text(run->draft, "%s", word);
+        else if (strstr(word, ".py") != NULL)
+            reader->launcher = NULL;
+        if (short_option != NULL) {
+            finish_option(reader, NULL);
+            (void)snprintf(reader->option, sizeof reader->option, "%s", short_option);
+            reader->option_line = reader->line;
+        } else if (word[0] == '-' && word[1] == '-' && st_is_name(word[2])) {
             begin_option(reader, word);
-        else if (reader->option[0] != '\0' && reader->word[0] != '\0')
+        } else if (reader->option[0] != '\0' && reader->word[0] != '\0') {
             finish_option(reader, expand(reader, reader->word));
-        else if (value != NULL)
+        } else if (value != NULL) {
             set_variable(reader, reader->word, value);
-        else if (reader->list[0] != '\0' && reader->word[0] != '\0')
+        } else if (reader->list[0] != '\0' && reader->word[0] != '\0') {
             add_to_list(reader, expand(reader, reader->word));
+        }
     }
     finish_option(reader, NULL);
 }
@@ -304,4 +359,5 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
 void megatron_read_command(megatron_run *run)
 {
     megatron_read_words(run, run->draft->request->text, run->draft->request->length);
+    megatron_settle_ranks(run);
 }

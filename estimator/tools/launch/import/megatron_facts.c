@@ -25,7 +25,11 @@ const megatron_row megatron_facts[MEGATRON_FACTS] = {
     {ST_KEY_MODEL_ROUTER_PRE_SOFTMAX, "true", "moe_router_pre_softmax", "True"},
     {ST_KEY_MODEL_ROUTER_BIAS, "true", "moe_router_enable_expert_bias", "True"},
     {ST_KEY_MODEL_ROUTER_SCALE, "*", "moe_router_topk_scaling_factor", NULL},
-    {ST_KEY_MODEL_ROUTER_BALANCE, "=", "moe_router_load_balancing_type", NULL},
+    {ST_KEY_MODEL_ROUTER_BALANCE, "none", "moe_router_load_balancing_type", "none"},
+    {ST_KEY_MODEL_ROUTER_BALANCE, "aux_loss", "moe_router_load_balancing_type", "aux_loss"},
+    {ST_KEY_MODEL_ROUTER_BALANCE, "seq_aux_loss", "moe_router_load_balancing_type", "seq_aux_loss"},
+    {ST_KEY_MODEL_ROUTER_BALANCE, "global_aux_loss", "moe_router_load_balancing_type",
+     "global_aux_loss"},
     {ST_KEY_MODEL_ROUTER_BALANCE_WEIGHT, "=", "moe_aux_loss_coeff", NULL},
     {ST_KEY_MODEL_SHARED_GATE, "true", "moe_shared_expert_gate", "True"},
 };
@@ -75,6 +79,11 @@ void megatron_put_facts(megatron_run *run)
     if (strcmp(megatron_text(run, "position_embedding_type"), "none") == 0)
         st_draft_put_bool(run->draft, ST_KEY_MODEL_ROTARY, false, "position_embedding_type");
     put_scaling(run);
+    const char *balance = megatron_text(run, "moe_router_load_balancing_type");
+    if (balance[0] != '\0' && strstr(balance, "aux_loss") == NULL && strcmp(balance, "none") != 0)
+        st_draft_put(run->draft, ST_KEY_MODEL_FEATURES, 0,
+                     st_draft_text(run->draft, "moe_router_load_balancing_type=%.40s", balance),
+                     "moe_router_load_balancing_type");
     for (size_t i = 0; i < MEGATRON_FACTS; i++) {
         const megatron_row *row = &megatron_facts[i];
         const megatron_argument *given = megatron_get(run, row->option);
