@@ -2,7 +2,8 @@
 /*
  * A wrong unit of an input, a cell or a function makes every formula that reads it wrong. Where a
  * unit is unknown, errors of units that follow are left out; where it is a valid one that does not
- * fit, the name that three formulas or more share is blamed once.
+ * fit, the name that three formulas or more share is blamed once. A name that is not defined is
+ * reported once.
  */
 #include "sheet/unit_faults.h"
 #include "sheet/type_write.h"
@@ -138,6 +139,21 @@ static bool names_one_of(const st_error *error, const char *const *blamed, size_
     return named;
 }
 
+/* A name that nothing defines is reported where it is first read; with how many others read it. */
+static size_t join_names(const st_errors *found, size_t first, bool *left_out)
+{
+    const st_error *error = st_errors_at(found, first);
+    size_t more = 0;
+    for (size_t i = first + 1; error->status == ST_ERR_NAME && i < st_errors_size(found); i++) {
+        const st_error *other = st_errors_at(found, i);
+        if (other->status != ST_ERR_NAME || strcmp(other->message, error->message) != 0)
+            continue;
+        left_out[i] = true;
+        more++;
+    }
+    return more;
+}
+
 void st_unit_faults_report(const st_sheet *sheet, st_unit_faults *faults, const st_errors *found,
                            st_errors *errors)
 {
@@ -170,6 +186,10 @@ void st_unit_faults_report(const st_sheet *sheet, st_unit_faults *faults, const 
         st_error error = *st_errors_at(found, i);
         if (left_out[i] || (more[i] == NULL && names_one_of(&error, blamed, blamed_count)))
             continue;
+        size_t others = join_names(found, i, left_out);
+        if (others > 0)
+            error.message = st_errors_text(errors, "%s, here and %s%zu more times", error.message,
+                                           st_errors_full(found) ? "at least " : "", others);
         if (more[i] != NULL)
             error.expected = st_errors_text(errors, "%s%s", st_or_none(error.expected), more[i]);
         (void)st_errors_add(errors, &error);
