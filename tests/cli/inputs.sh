@@ -488,14 +488,16 @@ nccl_log() {
     done
     echo "# out-of-place in-place"
     echo "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong"
-    awk 'BEGIN {
+    factor=1.75 # busbw / algbw on 8 ranks
+    case $1 in *gather) factor=0.875 ;; reduce) factor=1 ;; esac
+    awk -v factor=$factor 'BEGIN {
         for (k = 10; k <= 28; k++) {
             size = 2 ^ k
             time = 23.85 + size / 20e3
             if (41.7 + size / 80e3 < time) time = 41.7 + size / 80e3
             if (88.3 + size / 130e3 < time) time = 88.3 + size / 130e3
             rate = size / time / 1e3
-            row = sprintf("  %.2f  %.2f  %.2f  0", time, rate, rate * 1.75)
+            row = sprintf("  %.2f  %.2f  %.2f  0", time, rate, rate * factor)
             printf "  %d  %d  float  sum  -1%s%s\n", size, size / 4, row, row
         }
     }'

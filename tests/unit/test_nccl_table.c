@@ -19,6 +19,8 @@ static const char *expand(char *given, st_arena *arena)
                                             {"%devices", DEVICES("")},
                                             {"%heading", HEADING("")},
                                             {"%row", ROW},
+                                            {"%pair", ROW_OF("17.97", "18.04")},
+                                            {"%share", ROW_OF("13.48", "13.53")},
                                             {"%end", END}};
     st_buffer text = {0};
     for (char *line = given, *end; *line != '\0'; line = end + 1) {
@@ -40,7 +42,7 @@ static const char *expand(char *given, st_arena *arena)
     return copy;
 }
 
-/* "NAME file=FILE ranks=N nodes=N collective=NAME buffers=in-place" */
+/* "NAME file=FILE ranks=N nodes=N domain=N collective=NAME buffers=in-place" */
 static st_nccl_request requested(char *words, const char **file)
 {
     st_nccl_request request = any;
@@ -54,6 +56,8 @@ static st_nccl_request requested(char *words, const char **file)
             request.ranks = strtoul(value, NULL, 10);
         else if (word[0] == 'n')
             request.nodes = strtoul(value, NULL, 10);
+        else if (word[0] == 'd')
+            request.domain = strtoul(value, NULL, 10);
         else if (word[0] == 'c')
             request.collective = value;
         else
@@ -102,6 +106,13 @@ TEST(tables_are_those_of_the_cases)
 {
     st_arena *arena = st_arena_create();
     run_text_cases("tests/unit/cases/nccl_table.txt", answer, arena, arena);
+    st_arena_destroy(arena);
+}
+
+TEST(odd_tables_are_read_or_diagnosed)
+{
+    st_arena *arena = st_arena_create();
+    run_text_cases("tests/unit/cases/nccl_check.txt", answer, arena, arena);
     st_arena_destroy(arena);
 }
 

@@ -12,6 +12,7 @@ typedef struct st_nccl_device {
     const char *gpu;
     size_t rank;
     size_t group;
+    size_t device; /* on its host; SIZE_MAX: not said */
 } st_nccl_device;
 
 typedef struct st_nccl_reader {
@@ -35,7 +36,8 @@ typedef struct st_nccl_reader {
     st_nccl_device *devices;
     size_t device_count;
     bool devices_counted;
-    size_t broken; /* rows that could not be put together */
+    st_nccl_list list; /* what they say, once they are counted */
+    size_t broken;     /* rows that could not be put together */
     int first_broken;
 } st_nccl_reader;
 
@@ -53,8 +55,24 @@ void st_nccl_open_table(st_nccl_reader *reader, int line);
 void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row);
 /* Its times are above zero, and bandwidths follow from them: not digits of two rows in one. */
 bool st_nccl_is_plausible(const st_nccl_row *row);
-/* Counts a row that is left out. */
+/* Counts a row of the last table, or of some, that is left out. */
 void st_nccl_skip_row(st_nccl_reader *reader, int line);
+void st_nccl_break(st_nccl_reader *reader, st_nccl_table *table, int line);
+/*
+ * Checks ranks, sizes, times and bandwidths of a table against each other, and what the list of
+ * devices says; the table needs its collective. Leaves out rows that contradict the others.
+ */
+void st_nccl_check_table(st_nccl_reader *reader, st_nccl_table *table);
+/* GPUs connected by NVLink count as a node, as NCCL does: the trays of an NVL72 are not nodes. */
+void st_nccl_join_trays(st_nccl_reader *reader, st_nccl_table *table);
+/* busbw / algbw. */
+double st_nccl_bus_factor(const char *collective, double ranks);
+
+/* nccl_csv.c */
+bool st_nccl_is_csv(const st_nccl_input *input);
+void st_nccl_read_csv(st_nccl_reader *reader);
+bool st_nccl_is_lines(const st_nccl_input *input);
+void st_nccl_read_lines(st_nccl_reader *reader);
 /* "2.22.3" from 22203, as NCCL's header packs it. */
 const char *st_nccl_version(st_nccl_reader *reader, double code);
 /* A number of ranks or nodes that a file gives as text; 0 and an error where it is none. */

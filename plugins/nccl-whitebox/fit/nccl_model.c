@@ -6,6 +6,7 @@
 #include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/gpus.h"
+#include "nccl-whitebox/fit/nccl_build.h"
 #include "nccl-whitebox/fit/nccl_rates.h"
 #include "steptime/tool/profiles.h"
 
@@ -158,19 +159,8 @@ static double peak_of(const st_nccl_table *table)
     double most = 0;
     for (size_t i = 0; i < table->row_count; i++)
         most = fmax(most, table->rows[i].size_bytes / st_nccl_time(table, &table->rows[i]));
-    /* Bytes that a ring moves over each rank's link for one byte of the message (nccl-tests
-     * PERFORMANCE.md). */
-    double ring_share;
-    double ranks = (double)table->ranks;
-    if (strcmp(table->collective, "all_reduce") == 0) {
-        ring_share = 2 * (ranks - 1) / ranks;
-    } else {
-        bool is_shared = strcmp(table->collective, "all_gather") == 0 ||
-                         strcmp(table->collective, "reduce_scatter") == 0 ||
-                         strcmp(table->collective, "all_to_all") == 0;
-        ring_share = is_shared ? (ranks - 1) / ranks : 1;
-    }
-    return most * ring_share;
+    /* Bytes that a ring moves over each rank's link for one byte of the message. */
+    return most * st_nccl_bus_factor(table->collective, (double)table->ranks);
 }
 
 /*

@@ -3,8 +3,7 @@
  * The forms of measured collectives, in the table of formats at the end; see nccl_table.h.
  *
  * JSON of `all_reduce_perf -J FILE` (NVIDIA/nccl-tests, src/util.cu, version 2.16 and later).
- * CSV: lines "# key: value", then a heading with size_bytes (or size) and time_us (or time).
- * Columns collective, ranks and nodes override the lines; where they change, a table begins.
+ * CSV and the lines of JSON of rccl-tests: nccl_csv.c.
  * Tables whose headings name units: look-up tables ("size(B),count,type,time(ns),..."), the OSU
  * micro-benchmarks ("# Size  Avg Latency(us)") and MSCCL++ in Python ("| Size (fp16) | Time (us)").
  *
@@ -13,144 +12,9 @@
  * processes write between and into rows. So a row is found by its tokens, counted by the names of
  * the heading, and stays open until all pieces are there.
  */
-#include "nccl-whitebox/fit/nccl_build.h"
+#include "nccl-whitebox/fit/nccl_lines.h"
 
-#include "base/fields.h"
 #include "base/json_read.h"
-#include "steptime/quantity.h"
-#include "steptime/tool/profiles.h"
-
-#include <math.h>
-#include <string.h>
-
-/* ---- lines and their columns ---- */
-
-enum { TOKENS = 64, LONGEST_NUMBER = 64 };
-
-typedef struct token {
-    const char *text;
-    size_t length;
-} token;
-
-typedef struct file_line {
-    const char *text; /* without blanks at its end */
-    size_t length;
-    int number;
-    token tokens[TOKENS]; /* see cut */
-    size_t count;
-    bool is_cut; /* the file ends in it */
-} file_line;
-
-typedef struct file_lines {
-    const char *at;
-    const char *end;
-    int number;
-} file_lines;
-
-static file_lines lines_of(const st_nccl_input *input)
-{
-    return (file_lines){.at = input->text, .end = input->text + input->length};
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\0';
-}
-
-static bool next_line(file_lines *lines, file_line *line)
-{
-    if (lines->at >= lines->end)
-        return false;
-    const char *stop = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
-    line->is_cut = stop == NULL;
-    stop = stop != NULL ? stop : lines->end;
-    line->text = lines->at;
-    line->length = (size_t)(stop - lines->at);
-    while (line->length > 0 && is_blank(line->text[line->length - 1]))
-        line->length--;
-    line->number = ++lines->number;
-    line->count = 0;
-    lines->at = stop < lines->end ? stop + 1 : stop;
-    return true;
-}
-
-/* Columns between commas or bars, or between blanks; only between commas one may be empty. */
-static void cut(file_line *line, char separator)
-{
-    const char *at = line->text;
-    const char *end = at + line->length;
-    line->count = 0;
-    while (at < end && line->count < TOKENS) {
-        const char *stop = at;
-        while (stop < end && (separator != ' ' ? *stop != separator : !is_blank(*stop)))
-            stop++;
-        const char *first = at;
-        const char *last = stop;
-        while (first < last && is_blank(*first))
-            first++;
-        while (last > first && is_blank(last[-1]))
-            last--;
-        if (separator == ',' || last > first)
-            line->tokens[line->count++] = (token){first, (size_t)(last - first)};
-        at = stop + 1;
-    }
-}
-
-static bool contains(const file_line *line, const char *text)
-{
-    size_t length = strlen(text);
-    for (size_t i = 0; i + length <= line->length; i++)
-        if (memcmp(line->text + i, text, length) == 0)
-            return true;
-    return false;
-}
-
-static bool begins_with(token word, const char *text)
-{
-    return word.length >= strlen(text) && memcmp(word.text, text, strlen(text)) == 0;
-}
-
-static bool is_word(token word, const char *text)
-{
-    return word.length == strlen(text) && begins_with(word, text);
-}
-
-/* The index of a word in a line; line->count without it. */
-static size_t find_word(const file_line *line, size_t from, const char *word)
-{
-    while (from < line->count && !is_word(line->tokens[from], word))
-        from++;
-    return from;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool read_number(token word, double *value)
-{
-    return word.length > 0 && word.length < LONGEST_NUMBER &&
-           st_number_parse(word.text, word.length, (st_place){0}, value, NULL) == ST_OK;
-}
-
-/* Half of the last digit of a bandwidth in GB/s; too coarse to compare without a point or with an
- * exponent. */
-static double slack_of(token word, double without_point)
-{
-    const char *point = memchr(word.text, '.', word.length);
-    if (memchr(word.text, 'e', word.length) != NULL)
-        return (double)INFINITY;
-    return point == NULL ? without_point
-                         : 0.5e9 * pow(10.0, -(double)(word.text + word.length - point - 1));
-}
-
-static void warn_of_cut(st_nccl_reader *reader, int line)
-{
-    const st_nccl_input *input = reader->input;
-    if (input->length == 0 || input->text[input->length - 1] != '\n')
-        st_nccl_warn(reader, line, "the file ends without a line break; its last row may be cut");
-}
 
 static const char wrong_results[] = "nccl-tests found wrong results in this run";
 
@@ -210,6 +74,7 @@ static void read_json_devices(st_nccl_reader *reader, const st_json *root)
     for (; device != NULL && reader->status == ST_OK; device = device->next) {
         double rank = json_number(member(device, "rank"));
         double group = json_number(member(device, "group"));
+        double index = json_number(member(device, "device"));
         const char *host = json_text(member(device, "hostname"));
         const char *gpu = json_text(member(device, "device_info"));
         if (!(rank >= 0 && rank < ST_NCCL_MAX_RANKS)) {
@@ -217,6 +82,7 @@ static void read_json_devices(st_nccl_reader *reader, const st_json *root)
             return;
         }
         st_nccl_device found = {.rank = (size_t)rank,
+                                .device = index >= 0 && index < 1e9 ? (size_t)index : SIZE_MAX,
                                 .group = group >= 0 && group < 1e9 ? (size_t)group : 0,
                                 .host = st_nccl_text(reader, host, strlen(host)),
                                 .gpu = st_nccl_text(reader, gpu, strlen(gpu))};
@@ -230,7 +96,17 @@ static void read_block(const st_json *result, const char *name, int buffers, st_
     const st_json *time = member(block, "time");
     row->time_s[buffers] = json_number(time != NULL ? time : member(block, "cpu_time")) * 1e-6;
     row->bandwidth[buffers] = json_number(member(block, "alg_bw")) * 1e9;
-    row->slack[buffers] = 0.5e3; /* six digits behind the point of GB/s */
+    row->bus[buffers] = json_number(member(block, "bus_bw")) * 1e9;
+    /* Six digits behind the point of GB/s, or as many as the number has. */
+    row->slack[buffers] = row->bus_slack[buffers] = 0.5e3;
+    const st_json *digits[] = {member(block, "alg_bw"), member(block, "bus_bw")};
+    double *slack[] = {&row->slack[buffers], &row->bus_slack[buffers]};
+    for (size_t i = 0; i < 2; i++)
+        if (digits[i] != NULL && digits[i]->kind == ST_JSON_NUMBER)
+            *slack[i] = fmax(*slack[i], slack_of((token){digits[i]->text, strlen(digits[i]->text)},
+                                                 (double)INFINITY));
+    double wrong = json_number(member(block, "nwrong"));
+    row->wrong += wrong > 0 ? wrong : 0;
 }
 
 static void read_json(st_nccl_reader *reader)
@@ -267,241 +143,6 @@ static void read_json(st_nccl_reader *reader)
     if (reader->status == ST_OK && okay != NULL && okay->kind == ST_JSON_BOOL &&
         strcmp(okay->text, "false") == 0)
         st_nccl_warn(reader, okay->line, wrong_results);
-}
-
-/* ---- CSV ---- */
-
-enum { KEYS = 3 /* collective, ranks and nodes */, SAID = 7 };
-
-/* A line before the heading. */
-typedef struct said_line {
-    const char *value;
-    int line; /* 0: none */
-} said_line;
-
-/* What a row says. */
-typedef struct csv_row {
-    double size;
-    double time[2];
-    double bandwidth[2];
-    const char *keys[KEYS];
-} csv_row;
-
-enum { SIZE, TIMES, BANDWIDTHS = TIMES + 2, FIRST_KEY = BANDWIDTHS + 2, FIELDS = FIRST_KEY + KEYS };
-
-static const st_field_unit micros[] = {{"", 1e-6}, {NULL, 0}};
-static const st_field_unit gigas[] = {{"", 1e9}, {NULL, 0}};
-
-#define NUMBER(index, label, spelt, unit, member)                                                  \
-    [index] = {.name = label,                                                                      \
-               .spellings = spelt,                                                                 \
-               .units = unit,                                                                      \
-               .set = st_field_number,                                                             \
-               .flags = ST_FIELD_BLANK,                                                            \
-               .least = -(double)INFINITY,                                                         \
-               .most = (double)INFINITY,                                                           \
-               .expected = "a number",                                                             \
-               .offset = offsetof(csv_row, member)}
-#define KEY(index, label)                                                                          \
-    [FIRST_KEY + (index)] = {.name = label,                                                        \
-                             .set = st_field_text,                                                 \
-                             .offset = offsetof(csv_row, keys) + (index) * sizeof(char *)}
-
-static const st_field csv_fields[FIELDS] = {
-    [SIZE] = {.name = "size_bytes",
-              .spellings = "size_bytes|size",
-              .set = st_field_count,
-              .flags = ST_FIELD_REQUIRED,
-              .most = (double)INFINITY,
-              .expected = "a whole number of bytes",
-              .offset = offsetof(csv_row, size)},
-    NUMBER(TIMES, "time_us", "time_us|time", micros, time[0]),
-    NUMBER(TIMES + 1, "in_place_time_us", "in_place_time_us|in_place_time", micros, time[1]),
-    NUMBER(BANDWIDTHS, "algbw_GBps", "algbw_GBps|algbw", gigas, bandwidth[0]),
-    NUMBER(BANDWIDTHS + 1, "in_place_algbw_GBps", NULL, gigas, bandwidth[1]),
-    KEY(0, "collective"),
-    KEY(1, "ranks"),
-    KEY(2, "nodes"),
-};
-
-static bool is_csv(const st_nccl_input *input)
-{
-    file_lines lines = lines_of(input);
-    file_line line;
-    while (next_line(&lines, &line))
-        if (*line.text != '#' && *line.text != '\r' && *line.text != '\n') {
-            /* A line of several fields with the size among them, perhaps in quotes. */
-            bool has_size = false;
-            cut(&line, ',');
-            for (size_t i = 0; i < line.count; i++) {
-                token word = line.tokens[i];
-                bool is_quoted =
-                    word.length > 1 && word.text[0] == '"' && word.text[word.length - 1] == '"';
-                word.text += is_quoted ? 1 : 0;
-                word.length -= is_quoted ? 2 : 0;
-                has_size = has_size || is_word(word, "size") || is_word(word, "size_bytes");
-            }
-            return has_size && line.count > 1;
-        }
-    return false;
-}
-
-/* The lines before the heading. */
-
-static const char *take_version(st_nccl_reader *reader, int line, const char *value)
-{
-    bool is_number = value[0] >= '0' && value[0] <= '9';
-    if (is_number && isnan(st_nccl_version_code(value)))
-        st_nccl_warn(reader, line, "invalid version of NCCL '%.40s', expected one such as 2.27.3",
-                     value);
-    return is_number ? value : "";
-}
-
-static void take_key(st_nccl_reader *reader, st_place at, const char *key, const char *value)
-{
-    int line = at.line;
-    if (strcmp(key, "ranks") == 0) {
-        reader->ranks = st_nccl_count(reader, line, "ranks", value);
-    } else if (strcmp(key, "nodes") == 0) {
-        reader->nodes = st_nccl_count(reader, line, "nodes", value);
-    } else if (strcmp(key, "gpus") == 0) {
-        reader->gpu = value;
-    } else if (strcmp(key, "interconnect") == 0 || strcmp(key, "fabric") == 0) {
-        reader->fabric = value;
-        reader->fabric_at = at;
-    } else if (strcmp(key, "source") == 0) {
-        reader->source = value;
-    } else if (strcmp(key, "nccl") == 0) {
-        reader->version = take_version(reader, line, value);
-    } else if (strcmp(key, "placement") == 0) {
-        static const char *const words[] = {"out-of-place", "out of place", "in-place", "in place"};
-        const size_t count = sizeof words / sizeof words[0];
-        size_t found = 0;
-        while (found < count && strncmp(value, words[found], strlen(words[found])) != 0)
-            found++;
-        reader->in_place = found >= 2;
-        if (found == count)
-            ST_NOTE(reader, ST_ERR_VALUE, at,
-                    "unknown placement" ST_FOUND "'%.40s'" ST_EXPECTED "in-place or out-of-place",
-                    value);
-    } else if (strcmp(key, "collective") == 0) {
-        reader->collective = st_nccl_collective(value, strlen(value));
-        if (reader->collective == NULL)
-            st_nccl_refuse(reader, ST_ERR_NAME, line,
-                           "unknown collective" ST_FOUND "'%s'" ST_EXPECTED
-                           "one such as all_reduce_perf",
-                           value);
-    }
-}
-
-/* Out-of-place columns are in place where the lines before the heading say so, or the file's
- * name. */
-static void read_csv_row(st_nccl_reader *reader, st_field_reader *table, size_t index, int line)
-{
-    const double none = (double)NAN;
-    bool in_place = reader->in_place;
-    csv_row read = {.time = {none, none}, .bandwidth = {none, none}};
-    if (!st_fields_read(table, index, &read)) {
-        reader->status = table->status;
-        return;
-    }
-    st_nccl_row row = {.size_bytes = read.size, .line = line};
-    for (int i = 0; i < 2; i++) {
-        int from = in_place ? 0 : i;
-        bool has = !in_place || i == ST_NCCL_IN_PLACE;
-        row.time_s[i] = has ? read.time[from] : none;
-        row.bandwidth[i] = has ? read.bandwidth[from] : none;
-        const char *text = has ? st_fields_text(table, index, BANDWIDTHS + (size_t)from) : "";
-        row.slack[i] = slack_of((token){text, strlen(text)}, (double)INFINITY);
-    }
-    st_nccl_add_row(reader, &row);
-}
-
-/* Whether the row is of other ranks, nodes or another collective than the one before it. */
-static bool differs(const st_field_reader *table, size_t row)
-{
-    for (size_t i = FIRST_KEY; i < FIELDS; i++)
-        if (strcmp(st_fields_text(table, row, i), st_fields_text(table, row - 1, i)) != 0)
-            return true;
-    return false;
-}
-
-/* The table behind the remarks. */
-static void read_csv_table(st_nccl_reader *reader, size_t start)
-{
-    const st_nccl_input *input = reader->input;
-    const st_csv_input text = {
-        .file = input->file, .text = input->text, .length = input->length, .start = start};
-    st_field_reader table = {
-        .fields = csv_fields, .count = FIELDS, .arena = reader->arena, .errors = reader->errors};
-    reader->status = st_csv_read(&text, reader->arena, &table.csv, reader->errors);
-    if (reader->status != ST_OK)
-        return;
-    bool found = st_fields_find(&table);
-    if (found && st_fields_have(&table, TIMES) && st_fields_have(&table, TIMES + 1))
-        reader->in_place = false; /* the columns say which is which */
-    if (found && !st_fields_have(&table, TIMES) &&
-        (reader->in_place || !st_fields_have(&table, TIMES + 1)))
-        st_fields_missing(&table, csv_fields[TIMES].name, NULL);
-    reader->status = table.status;
-    int heading = st_csv_head_place(table.csv, 0).line;
-    for (size_t i = 0; i < table.csv->row_count && reader->status == ST_OK; i++) {
-        int line = heading + 1 + (int)i;
-        bool begins = i == 0 || differs(&table, i);
-        for (size_t k = FIRST_KEY; begins && k < FIELDS; k++)
-            if (st_fields_have(&table, k))
-                take_key(reader, st_nccl_place(reader, line), csv_fields[k].name,
-                         st_fields_text(&table, i, k));
-        if (begins && reader->status == ST_OK)
-            st_nccl_open_table(reader, i == 0 ? heading : line);
-        read_csv_row(reader, &table, i, line);
-    }
-    /* A bandwidth next to the time shows digits that are missing at the end. */
-    bool shows_cuts = st_fields_have(&table, BANDWIDTHS) || st_fields_have(&table, BANDWIDTHS + 1);
-    if (reader->status == ST_OK && !shows_cuts)
-        warn_of_cut(reader, heading + (int)table.csv->row_count);
-}
-
-static void read_csv(st_nccl_reader *reader)
-{
-    file_lines lines = lines_of(reader->input);
-    file_line line;
-    said_line said[SAID] = {0};
-    reader->in_place = st_nccl_path_in_place(reader->input->file);
-    while (lines.at < lines.end && (*lines.at == '#' || *lines.at == '\r' || *lines.at == '\n') &&
-           next_line(&lines, &line)) {
-        /* "# key: value" */
-        const char *text = line.text;
-        const char *end = text + line.length;
-        while (text < end && (*text == '#' || *text == ' '))
-            text++;
-        const char *colon = memchr(text, ':', (size_t)(end - text));
-        if (colon == NULL)
-            continue;
-        const char *value = colon + 1;
-        while (value < end && *value == ' ')
-            value++;
-        const char *key = st_nccl_text(reader, text, (size_t)(colon - text));
-        const char *copy = st_nccl_text(reader, value, (size_t)(end - value));
-        st_place at = st_nccl_place(reader, line.number);
-        at.column = (int)(value - line.text) + 1;
-        /* Refuses two lines that contradict each other: of two rates nobody knows which holds. */
-        static const char *const keys[SAID] = {"ranks", "nodes",     "gpus",      "interconnect",
-                                               "nccl",  "placement", "collective"};
-        const char *name = strcmp(key, "fabric") == 0 ? "interconnect" : key;
-        for (size_t i = 0; i < SAID; i++) {
-            if (strcmp(keys[i], name) != 0)
-                continue;
-            if (said[i].line > 0 && strcmp(said[i].value, copy) != 0)
-                ST_NOTE(reader, ST_ERR_VALUE, at,
-                        "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d", key,
-                        copy, said[i].value, said[i].line);
-            said[i] = (said_line){copy, at.line};
-        }
-        take_key(reader, at, key, copy);
-    }
-    if (reader->status == ST_OK)
-        read_csv_table(reader, (size_t)(lines.at - reader->input->text));
 }
 
 /* ---- tables whose headings name units ---- */
@@ -695,10 +336,11 @@ static void read_named(st_nccl_reader *reader)
 
 enum { MEASURES = 24, BLANK_COLUMNS = 26 };
 
-typedef enum measure { TIME, ALGORITHM, OTHER } measure;
+typedef enum measure { TIME, ALGORITHM, BUS, WRONG, OTHER } measure;
 
 typedef struct log_reader {
     st_nccl_reader *table;
+    token prefix; /* the last word of what a launcher puts in front of the heading: "0:" */
     bool has_root;
     bool has_type;
     bool in_place_first;        /* of two blocks of columns */
@@ -772,10 +414,23 @@ static bool read_heading(log_reader *log, const file_line *line)
         has_root = has_root || is_word(word, "root");
         blocks += is_time ? 1 : 0;
         if (blocks > 0 && !is_word(word, "timestamp"))
-            measures[measured++] = is_time ? TIME : is_word(word, "algbw") ? ALGORITHM : OTHER;
+            measures[measured++] = is_time                   ? TIME
+                                   : is_word(word, "algbw")  ? ALGORITHM
+                                   : is_word(word, "busbw")  ? BUS
+                                   : is_word(word, "#wrong") ? WRONG
+                                                             : OTHER;
     }
     if (blocks == 0 || blocks > 2)
         return false;
+    token before = line->tokens[0];
+    const char *sign = memchr(line->text, '#', line->length);
+    log->prefix = (token){.length = 0};
+    for (size_t i = 0; sign != NULL && i < size && line->tokens[i].text < sign; i++)
+        before = line->tokens[i];
+    if (sign != NULL && before.text < sign) {
+        size_t rest = (size_t)(sign - before.text);
+        log->prefix = (token){before.text, rest < before.length ? rest : before.length};
+    }
     log->has_root = has_root;
     log->has_type = is_word(line->tokens[first], "type");
     memcpy(log->measures, measures, sizeof measures);
@@ -805,6 +460,11 @@ static void take_measure(log_reader *log, token word)
     } else if (log->measures[at] == ALGORITHM) {
         log->row.bandwidth[buffers] = value * 1e9;
         log->row.slack[buffers] = slack_of(word, 0.5e9);
+    } else if (log->measures[at] == BUS) {
+        log->row.bus[buffers] = value * 1e9;
+        log->row.bus_slack[buffers] = slack_of(word, 0.5e9);
+    } else if (log->measures[at] == WRONG && value > 0) {
+        log->row.wrong += value;
     }
 }
 
@@ -978,7 +638,8 @@ static bool read_device(log_reader *log, const file_line *line)
     size_t device = index_after(line, "device");
     if (rank >= line->count || host >= line->count || device >= line->count || device < host)
         return false;
-    st_nccl_device found = {.rank = read_index(line, rank), .gpu = ""};
+    st_nccl_device found = {
+        .rank = read_index(line, rank), .device = read_index(line, device), .gpu = ""};
     if (found.rank == SIZE_MAX)
         return false;
     size_t group = read_index(line, index_after(line, "Group"));
@@ -1089,6 +750,28 @@ static void read_log_line(log_reader *log, const file_line *line)
     }
 }
 
+/* Blanks in place of a launcher's prefix inside a row: "sum -1[0]  366.5", "-1[1,0]<stdout>: 8". */
+static void drop_prefixes(log_reader *log, file_line *line)
+{
+    const token prefix = log->prefix;
+    char *copy = NULL;
+    bool is_whole = prefix.length > 1 && strchr(":>|]", prefix.text[prefix.length - 1]) != NULL;
+    for (size_t i = 0; is_whole && i + prefix.length <= line->length; i++) {
+        if (memcmp(line->text + i, prefix.text, prefix.length) != 0)
+            continue;
+        if (copy == NULL)
+            copy = st_arena_copy(log->table->arena, line->text, line->length);
+        if (copy == NULL)
+            return;
+        memset(copy + i, ' ', prefix.length);
+        i += prefix.length - 1;
+    }
+    if (copy != NULL) {
+        line->text = copy;
+        cut(line, ' ');
+    }
+}
+
 static void read_log(st_nccl_reader *reader)
 {
     log_reader log = {.table = reader};
@@ -1096,6 +779,8 @@ static void read_log(st_nccl_reader *reader)
     file_line line = {.is_cut = false};
     while (reader->status == ST_OK && next_line(&lines, &line)) {
         cut(&line, ' ');
+        if (log.measure_count > 0 && memchr(line.text, '#', line.length) == NULL)
+            drop_prefixes(&log, &line);
         read_log_line(&log, &line);
         if (reader->status == ST_OK && !log.is_open && ends_in_row(&log, &line))
             st_nccl_refuse(reader, ST_ERR_SYNTAX, line.number,
@@ -1122,7 +807,11 @@ static void read_log(st_nccl_reader *reader)
 static const struct {
     bool (*recognizes)(const st_nccl_input *input); /* NULL: any */
     void (*read)(st_nccl_reader *reader);
-} formats[] = {{is_json, read_json}, {is_csv, read_csv}, {is_named, read_named}, {NULL, read_log}};
+} formats[] = {{st_nccl_is_lines, st_nccl_read_lines},
+               {is_json, read_json},
+               {st_nccl_is_csv, st_nccl_read_csv},
+               {is_named, read_named},
+               {NULL, read_log}};
 
 st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *input, st_arena *arena,
                        st_nccl_table **tables, size_t *count, st_errors *errors)

@@ -3,7 +3,6 @@
  * together; see nccl_table.h. */
 #include "nccl-whitebox/fit/nccl_build.h"
 
-#include "nccl-whitebox/fit/nccl_rates.h"
 #include "base/lists.h"
 #include "base/print.h"
 #include "base/utf8.h"
@@ -110,8 +109,27 @@ ST_COMPARE(compare_ranks, st_nccl_device, ST_RISING(group) ST_RISING(rank));
 
 ST_COMPARE(compare_hosts, st_nccl_device, ST_BY_TEXT(host));
 
+/* A host whose first and last rank are certain, or whose first rank is. */
+static void find_whole_host(st_nccl_list *list, const st_nccl_device *devices, size_t count)
+{
+    for (size_t i = 0, end; i < count && !list->is_followed; i = end) {
+        bool begins = devices[i].rank == 0 || devices[i].device == 0 ||
+                      (i > 0 && devices[i - 1].rank + 1 == devices[i].rank);
+        bool runs = true; /* device by device, where they are not all 0 */
+        for (end = i + 1; end < count && strcmp(devices[end].host, devices[i].host) == 0; end++)
+            runs = runs && devices[end].rank == devices[end - 1].rank + 1;
+        if (devices[i].rank > 0 && end > i + 1 && devices[end - 1].device != end - 1 - i)
+            begins = begins && i > 0;
+        if (!begins || !runs || devices[i].host[0] == '\0')
+            continue;
+        list->per_host = end - i;
+        list->ends_at = devices[end - 1].rank;
+        list->is_followed = end < count && devices[end].rank == list->ends_at + 1;
+    }
+}
+
 /* Ranks and nodes of the first group; every group does the same at the same time. */
-static void count_devices(st_nccl_reader *reader, int line)
+static void count_devices(st_nccl_reader *reader)
 {
     st_nccl_device *devices = reader->devices;
     size_t count = 0;
@@ -119,31 +137,25 @@ static void count_devices(st_nccl_reader *reader, int line)
     qsort(devices, reader->device_count, sizeof *devices, compare_ranks);
     while (count < reader->device_count && devices[count].group == devices[0].group)
         count++;
-    if (devices[count - 1].rank - devices[0].rank + 1 != count) {
-        st_nccl_refuse(reader, ST_ERR_VALUE, line,
-                       "the list of devices is broken" ST_FOUND "%zu of ranks %zu to %zu" ST_HINT
-                       "give --ranks and --nodes",
-                       count, devices[0].rank, devices[count - 1].rank);
-        return;
-    }
+    st_nccl_list list = {.count = count, .first = devices[0].rank, .last = devices[count - 1].rank};
+    for (size_t i = 1; i < count; i++)
+        list.is_repeated = list.is_repeated || devices[i].rank == devices[i - 1].rank;
+    find_whole_host(&list, devices, count);
     qsort(devices, count, sizeof *devices, compare_hosts);
     reader->ranks = count;
     reader->nodes = 0;
-    if (devices[0].host[0] == '\0')
-        return; /* on how many nodes, nobody says */
-    for (size_t i = 0; i < count;) {
+    for (size_t i = 0; i < count && devices[0].host[0] != '\0';) { /* else nobody says it */
         size_t end = i;
         while (end < count && strcmp(devices[end].host, devices[i].host) == 0)
             end++;
         each = reader->nodes == 0 ? end - i : each;
-        if (end - i != each)
-            st_nccl_refuse(reader, ST_ERR_VALUE, line,
-                           "nodes have different numbers of ranks" ST_FOUND
-                           "%zu on %s and %zu on %s",
-                           each, devices[0].host, end - i, devices[i].host);
+        if (end - i != each && list.uneven == NULL)
+            list.uneven = st_arena_printf(reader->arena, "%zu on %s and %zu on %s", each,
+                                          devices[0].host, end - i, devices[i].host);
         reader->nodes++;
         i = end;
     }
+    reader->list = list;
 }
 
 void st_nccl_open_table(st_nccl_reader *reader, int line)
@@ -153,7 +165,17 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
     if (reader->device_count > 0 && !reader->devices_counted) {
         reader->gpu = reader->devices[0].gpu;
         if (asks)
-            count_devices(reader, line);
+            count_devices(reader);
+        const st_nccl_list *list = &reader->list;
+        if (asks && list->is_repeated)
+            st_nccl_refuse(reader, ST_ERR_VALUE, line,
+                           "%s" ST_FOUND "%zu devices of ranks %zu to %zu" ST_HINT
+                           "nccl-tests built without MPI prints one table for every process; "
+                           "build it with MPI=1",
+                           list->last == list->first
+                               ? "a table of one rank, which sends nothing, of several processes"
+                               : "several processes list the same ranks",
+                           list->count, list->first, list->last);
     }
     reader->devices_counted = true;
     const st_nccl_table opened = {
@@ -167,6 +189,7 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
         .fabric_at = reader->fabric_at,
         .version = reader->version,
         .source = reader->source,
+        .list = reader->list,
         .buffers = ST_NCCL_ANY,
     };
     if (!ST_APPEND(reader->arena, reader->tables, reader->table_count, opened))
@@ -177,12 +200,19 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
 
 /* ---- rows ---- */
 
+void st_nccl_break(st_nccl_reader *reader, st_nccl_table *table, int line)
+{
+    if (reader->broken == 0 || line < reader->first_broken)
+        reader->first_broken = line;
+    reader->broken++;
+    table->left_out++;
+}
+
 void st_nccl_skip_row(st_nccl_reader *reader, int line)
 {
-    reader->first_broken = reader->broken == 0 ? line : reader->first_broken;
-    reader->broken++;
-    if (reader->table_count > 0)
-        reader->tables[reader->table_count - 1].left_out++;
+    st_nccl_table none = {.left_out = 0};
+    st_nccl_break(reader,
+                  reader->table_count > 0 ? &reader->tables[reader->table_count - 1] : &none, line);
 }
 
 /* Digits of two rows in one number show where the bandwidth does not follow from the time. */
@@ -228,10 +258,6 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
                        "invalid time %s" ST_FOUND "%s us" ST_EXPECTED
                        "more than 0 us and less than 10^12 us",
                        i == 0 ? "out of place" : "in place", found);
-        return;
-    }
-    if (!is_consistent(row, 0) || !is_consistent(row, 1)) {
-        st_nccl_skip_row(reader, row->line);
         return;
     }
     if (table->row_count >= ST_NCCL_MAX_ROWS) {
@@ -403,20 +429,6 @@ static void check_ranks(st_nccl_reader *reader, const st_nccl_table *table)
     }
 }
 
-/* GPUs connected by NVLink count as a node, as NCCL does: the trays of an NVL72 are not nodes. */
-static void join_trays(st_nccl_table *table)
-{
-    st_nccl_rates rates;
-    if (table->ranks == 0 || table->nodes <= 1 ||
-        st_nccl_rates_read(table, &rates, NULL) != ST_OK || rates.domain == 0)
-        return;
-    size_t domains = (table->ranks + rates.domain - 1) / rates.domain;
-    if (domains >= table->nodes || table->ranks % domains != 0)
-        return;
-    table->trays = table->nodes;
-    table->nodes = domains;
-}
-
 static void check_collectives(st_nccl_reader *reader)
 {
     const char *wanted = reader->request->collective;
@@ -468,9 +480,6 @@ void st_nccl_finish(st_nccl_reader *reader)
     check_collectives(reader);
     for (size_t i = 0; i < reader->table_count && reader->status == ST_OK; i++) {
         st_nccl_table *table = &reader->tables[i];
-        if (!reader->request->chooses_later || table->row_count == 0)
-            st_note(&reader->status,
-                    st_nccl_choose(table, reader->request->buffers, reader->errors));
         /* Ranks of a node that the file's name alone says: "a100_4g.txt". */
         size_t ranks = path_ranks(reader->input->file);
         if (table->ranks == 0 && table->nodes <= 1 && ranks != 0) {
@@ -481,7 +490,12 @@ void st_nccl_finish(st_nccl_reader *reader)
                          "with --ranks and --nodes",
                          ranks);
         }
-        check_ranks(reader, table);
+        st_nccl_check_table(reader, table);
+        if (reader->status == ST_OK)
+            check_ranks(reader, table);
+        if (reader->status == ST_OK && (!reader->request->chooses_later || table->row_count == 0))
+            st_note(&reader->status,
+                    st_nccl_choose(table, reader->request->buffers, reader->errors));
         if (reader->status == ST_OK) {
             /* OSU counts what a rank sends to one other, nccl-tests all that it sends or
              * receives. */
@@ -492,7 +506,7 @@ void st_nccl_finish(st_nccl_reader *reader)
             for (size_t j = 0; table->sizes_of_osu && parts && j < table->row_count; j++)
                 table->rows[j].size_bytes *= (double)table->ranks;
             table->sizes_of_osu = false;
-            join_trays(table);
+            st_nccl_join_trays(reader, table);
         }
     }
     if (reader->broken == 1 && reader->status == ST_OK)

@@ -34,8 +34,23 @@ typedef struct st_nccl_row {
     double time_s[2];    /* by st_nccl_buffers; NaN where there is none */
     double bandwidth[2]; /* size over time as printed, byte/s; NaN where there is none */
     double slack[2];     /* half of its last digit */
+    double bus[2];       /* busbw as printed, byte/s */
+    double bus_slack[2]; /* half of its last digit; 0: none is printed */
+    double wrong;        /* results that are not right */
     int line;
 } st_nccl_row;
+
+/* What a list of devices says of the first group of ranks. */
+typedef struct st_nccl_list {
+    size_t count; /* 0: none are listed */
+    size_t first; /* ranks */
+    size_t last;
+    size_t per_host;    /* of a host of which the first device is listed, up to ends_at */
+    size_t ends_at;     /* its last rank that is listed */
+    bool is_followed;   /* by the next rank, on another host */
+    bool is_repeated;   /* a rank is there twice */
+    const char *uneven; /* hosts with different numbers of ranks: which; NULL: none */
+} st_nccl_list;
 
 typedef struct st_nccl_table {
     const char *file;
@@ -43,6 +58,7 @@ typedef struct st_nccl_table {
     const char *collective; /* the function of a sheet: "all_reduce" */
     size_t ranks;
     size_t nodes;
+    st_nccl_list list;
     size_t trays;       /* which NVLink joins to these nodes, 18 of an NVL72; 0: as many as nodes */
     const char *gpu;    /* "NVIDIA H100 80GB HBM3"; "" unknown */
     const char *fabric; /* what connects the nodes, where a file says it; "" unknown */
@@ -60,6 +76,7 @@ typedef struct st_nccl_request {
     const char *collective; /* only this one, also where the file names none; NULL: what it says */
     size_t ranks;           /* where the file does not say, 0: what it says */
     size_t nodes;
+    size_t domain; /* GPUs that NVLink joins in the cluster; 0: what the table says */
     st_nccl_buffers buffers;
     bool chooses_later; /* the caller calls st_nccl_choose */
     bool may_lack;      /* a file without a table is none, with a warning */

@@ -2,7 +2,10 @@
 /* Measured collectives on the command line; see nccl.h. */
 #include "fit/cli/nccl.h"
 
+#include "steptime/job.h"
+#include "steptime/keys.h"
 #include "steptime/tool/input_files.h"
+#include "steptime/tool/job_values.h"
 #include "steptime/tool/refine_words.h"
 #include "steptime/tool/profiles.h"
 
@@ -83,6 +86,32 @@ static st_status finish_tables(cli_nccl *nccl, st_nccl_buffers buffers)
                : status;
 }
 
+/* GPUs of a node of the cluster that the command line gives, which may be several hosts; 0: it does
+ * not say. Errors are reported where its values are used. */
+static size_t domain_of(const cli_nccl *nccl)
+{
+    cli_run *run = nccl->run;
+    const cli_texts *given = &run->common.sets;
+    const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
+    const st_job *job = NULL;
+    size_t count = 0;
+    if (sets == NULL)
+        return 0;
+    if (nccl->options->cluster != NULL)
+        sets[count++] = st_arena_printf(run->arena, ST_KEY_CLUSTER "=%s", nccl->options->cluster);
+    for (size_t i = 0; i < given->count; i++)
+        if (strncmp(given->items[i], ST_KEY_CLUSTER, strlen(ST_KEY_CLUSTER)) == 0)
+            sets[count++] = given->items[i];
+    if (count == 0 || sets[0] == NULL || cli_paths(run) != ST_OK ||
+        st_job_load(run->paths, NULL, sets, count, run->arena, &job, NULL) != ST_OK)
+        return 0;
+    const st_job_value *value = st_job_value_of(job, ST_KEY_CLUSTER_GPUS_PER_NODE);
+    return value != NULL && value->origin != ST_ORIGIN_NONE && value->number >= 1 &&
+                   value->number <= ST_NCCL_MAX_RANKS
+               ? (size_t)value->number
+               : 0;
+}
+
 st_status cli_nccl_read(cli_nccl *nccl, const char *const *files, size_t count)
 {
     st_nccl_request request = {0};
@@ -94,6 +123,7 @@ st_status cli_nccl_read(cli_nccl *nccl, const char *const *files, size_t count)
         request = (st_nccl_request){.collective = options->collective,
                                     .ranks = (size_t)options->ranks,
                                     .nodes = (size_t)options->nodes,
+                                    .domain = domain_of(nccl),
                                     .buffers = options->in_place       ? ST_NCCL_IN_PLACE
                                                : options->out_of_place ? ST_NCCL_OUT_OF_PLACE
                                                                        : ST_NCCL_ANY,
