@@ -113,13 +113,13 @@ ST_COMPARE(compare_hosts, st_nccl_device, ST_BY_TEXT(host));
 static void find_whole_host(st_nccl_list *list, const st_nccl_device *devices, size_t count)
 {
     for (size_t i = 0, end; i < count && !list->is_followed; i = end) {
-        bool begins = devices[i].rank == 0 || devices[i].device == 0 ||
-                      (i > 0 && devices[i - 1].rank + 1 == devices[i].rank);
-        bool runs = true; /* device by device, where they are not all 0 */
+        bool runs = true;
         for (end = i + 1; end < count && strcmp(devices[end].host, devices[i].host) == 0; end++)
             runs = runs && devices[end].rank == devices[end - 1].rank + 1;
-        if (devices[i].rank > 0 && end > i + 1 && devices[end - 1].device != end - 1 - i)
-            begins = begins && i > 0;
+        /* The first rank, one behind that of another host, or device by device from 0. */
+        bool begins =
+            devices[i].rank == 0 || (i > 0 && devices[i - 1].rank + 1 == devices[i].rank) ||
+            (devices[i].device == 0 && end > i + 1 && devices[end - 1].device == end - 1 - i);
         if (!begins || !runs || devices[i].host[0] == '\0')
             continue;
         list->per_host = end - i;
