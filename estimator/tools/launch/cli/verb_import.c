@@ -10,6 +10,7 @@
 typedef struct import_options {
     const char *cluster;
     const char *assume;
+    bool strict;
 } import_options;
 
 #define ROW_CLUSTER                                                                                \
@@ -20,18 +21,23 @@ typedef struct import_options {
               "set a key of the job, overriding the source; may be repeated",                      \
               .word = CLI_WORD_KEY, .common = true)
 
+#define ROW_STRICT                                                                                 \
+    CLI_FLAG(import_options, strict, "strict",                                                     \
+             "refuse keys that are neither read nor known as harmless")
+
 static const cli_option hf_rows[] = {
     ROW_CLUSTER,
     ROW_SET,
     CLI_TEXT(import_options, assume, "assume", "ARCHITECTURE",
              "read the file as this architecture, ignoring its own"),
+    ROW_STRICT,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_END,
 };
 
 static const cli_option framework_rows[] = {
-    ROW_CLUSTER, ROW_SET, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
+    ROW_CLUSTER, ROW_SET, ROW_STRICT, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
 };
 
 static const cli_example hf_examples[] = {
@@ -119,6 +125,7 @@ static int run_import(cli_run *run)
                                                           .length = source.length,
                                                           .cluster = options->cluster,
                                                           .assume = options->assume,
+                                                          .strict = options->strict,
                                                           .sets = run->common.sets.items,
                                                           .set_count = run->common.sets.count};
     if (status == ST_OK)

@@ -198,6 +198,25 @@ static void flatten_json(megatron_run *settings, const st_json *map, const char 
     }
 }
 
+static bool has_line(const st_import_request *request, const char *start)
+{
+    megatron_line line = {0};
+    for (size_t offset = 0; megatron_next_line(request, &offset, &line);)
+        if (line.length >= strlen(start) && memcmp(line.text, start, strlen(start)) == 0)
+            return true;
+    return false;
+}
+
+/* A file of accelerate is YAML, one of DeepSpeed a map of JSON. */
+static bool is_yaml(const st_import_request *request)
+{
+    size_t i = 0;
+    while (i < request->length && strchr(" \t\r\n\xEF\xBB\xBF", request->text[i]) != NULL)
+        i++;
+    return i < request->length && request->text[i] != '{' && request->text[i] != '[' &&
+           has_line(request, "distributed_type:");
+}
+
 static const st_json *member(const st_json *map, const char *name)
 {
     for (const st_json *node = map != NULL ? map->first : NULL; node != NULL; node = node->next)
@@ -222,7 +241,8 @@ void fw_read(st_framework framework, megatron_run *settings)
 {
     if (framework == ST_MEGATRON) {
         megatron_read_command(settings);
-    } else if (framework == ST_MEGATRON_BRIDGE) {
+    } else if (framework == ST_MEGATRON_BRIDGE ||
+               (framework == ST_DEEPSPEED && is_yaml(settings->draft->request))) {
         st_draft *draft = settings->draft;
         const st_yaml_node *root = NULL;
         st_note(&draft->status,
@@ -283,7 +303,7 @@ const char **fw_read_carried(st_framework framework, const st_import_request *re
     *count = 0;
     if (list == NULL)
         return NULL;
-    if (framework == ST_DEEPSPEED) {
+    if (framework == ST_DEEPSPEED && !is_yaml(request)) {
         const st_json *tree = parse_json(request, arena, errors);
         const st_json *texts = member(member(tree, "_steptime"), "carried");
         for (const st_json *node = texts != NULL ? texts->first : NULL; node != NULL;

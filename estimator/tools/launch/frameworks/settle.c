@@ -404,8 +404,87 @@ static void settle_auto(megatron_run *settings)
                                    "--set precision.weights=... says otherwise.");
 }
 
+/* ---- accelerate ---- */
+
+/* Options of its plugins (accelerate/utils/dataclasses.py), and settings that say the same. */
+static const struct {
+    const char *option;
+    const char *value; /* NULL: any */
+    const char *setting;
+    const char *meaning; /* NULL: the value itself */
+} accelerate[] = {
+    {"mixed_precision", "bf16", "bf16.enabled", "True"},
+    {"mixed_precision", "fp16", "fp16.enabled", "True"},
+    {"mixed_precision", "no", "bf16.enabled", "False"},
+    {"num_processes", NULL, "world_size", NULL},
+    {"num_machines", NULL, "nodes", NULL},
+    {"deepspeed_config.zero_stage", NULL, "zero_optimization.stage", NULL},
+    {"deepspeed_config.gradient_accumulation_steps", NULL, STEPS, NULL},
+    {"deepspeed_config.offload_optimizer_device", NULL,
+     "zero_optimization.offload_optimizer.device", NULL},
+    {"deepspeed_config.offload_param_device", NULL, "zero_optimization.offload_param.device", NULL},
+    {"gradient_accumulation_steps", NULL, STEPS, NULL},
+    {"fsdp_config.fsdp_sharding_strategy", "FULL_SHARD", "zero_optimization.stage", "3"},
+    {"fsdp_config.fsdp_sharding_strategy", "1", "zero_optimization.stage", "3"},
+    {"fsdp_config.fsdp_sharding_strategy", "SHARD_GRAD_OP", "zero_optimization.stage", "2"},
+    {"fsdp_config.fsdp_sharding_strategy", "2", "zero_optimization.stage", "2"},
+    {"fsdp_config.fsdp_sharding_strategy", "NO_SHARD", "zero_optimization.stage", "0"},
+    {"fsdp_config.fsdp_sharding_strategy", "3", "zero_optimization.stage", "0"},
+    {"fsdp_config.fsdp_reshard_after_forward", "True", "zero_optimization.stage", "3"},
+    {"fsdp_config.fsdp_reshard_after_forward", "False", "zero_optimization.stage", "2"},
+    {"fsdp_config.fsdp_reshard_after_forward", "FULL_SHARD", "zero_optimization.stage", "3"},
+    {"fsdp_config.fsdp_reshard_after_forward", "SHARD_GRAD_OP", "zero_optimization.stage", "2"},
+    {"fsdp_config.fsdp_activation_checkpointing", "True", "launch.recompute_granularity", "full"},
+    {"megatron_lm_config.megatron_lm_tp_degree", NULL, "launch.tensor_model_parallel_size", NULL},
+    {"megatron_lm_config.megatron_lm_pp_degree", NULL, "launch.pipeline_model_parallel_size", NULL},
+    {"megatron_lm_config.megatron_lm_num_micro_batches", NULL, STEPS, NULL},
+    {"megatron_lm_config.megatron_lm_sequence_parallelism", NULL, "launch.sequence_parallel", NULL},
+    {"megatron_lm_config.megatron_lm_recompute_activations", "True", "launch.recompute_granularity",
+     "selective"},
+    {"megatron_lm_config.megatron_lm_use_distributed_optimizer", "True", "zero_optimization.stage",
+     "1"},
+    {"parallelism_config.parallelism_config_tp_size", NULL, "launch.tensor_model_parallel_size",
+     NULL},
+    {"parallelism_config.parallelism_config_cp_size", NULL, "launch.context_parallel_size", NULL},
+};
+
+static void settle_accelerate(megatron_run *settings)
+{
+    if (find(settings, "distributed_type") == NULL)
+        return;
+    const megatron_argument *file = find(settings, "deepspeed_config.deepspeed_config_file");
+    if (file != NULL && !megatron_is_off(file->value))
+        ST_NOTE(settings->draft, ST_ERR_VALUE, megatron_place(settings, file),
+                "the configuration of DeepSpeed is another file" ST_FOUND "'%.80s'" ST_HINT
+                "import that file",
+                file->value);
+    for (size_t i = settings->count; i > 0; i--) {
+        const megatron_argument option = settings->arguments[i - 1];
+        for (size_t row = 0; row < ST_COUNT(accelerate); row++) {
+            const char *value = accelerate[row].value;
+            if (strcmp(accelerate[row].option, option.name) != 0 ||
+                (value != NULL && strcmp(value, option.value) != 0))
+                continue;
+            const char *meaning = accelerate[row].meaning;
+            put(settings, accelerate[row].setting, meaning != NULL ? meaning : option.value,
+                option.line);
+            drop(settings, option.name);
+            break;
+        }
+    }
+    drop(settings, "distributed_type");
+    const uint64_t nodes = count_of(settings, "nodes");
+    const uint64_t ranks = count_of(settings, "world_size");
+    drop(settings, "nodes");
+    if (nodes > 0 && ranks > 0 && ranks % nodes == 0) {
+        set_count(settings, "launch.num_nodes", nodes);
+        set_count(settings, "launch.num_gpus", ranks / nodes);
+    }
+}
+
 static void settle_deepspeed(megatron_run *settings)
 {
+    settle_accelerate(settings);
     const megatron_argument *bf16 = find(settings, "bf16.enabled");
     const megatron_argument *fp16 = find(settings, "fp16.enabled");
     if (is_true(settings, "bf16.enabled") && is_true(settings, "fp16.enabled"))

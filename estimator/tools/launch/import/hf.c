@@ -228,7 +228,12 @@ static void note_rest(hf_reader *reader)
     if (reader->draft->request->assume == NULL && reader->draft->errors != NULL)
         hf_refuse_widths(reader);
     const char *unknown = hf_list_unknown(reader);
-    if (unknown[0] != '\0')
+    if (unknown[0] != '\0' && reader->draft->request->strict)
+        ST_NOTE(reader->draft, ST_ERR_NAME, hf_place(reader, NULL),
+                "fields are neither read nor known as harmless" ST_FOUND "%.1500s" ST_HINT
+                "leave out --strict to list them in the job",
+                unknown);
+    else if (unknown[0] != '\0')
         st_draft_note(reader->draft, "Unknown and left out: %s.", unknown);
 }
 

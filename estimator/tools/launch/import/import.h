@@ -19,6 +19,7 @@ typedef struct st_import_request {
     size_t length;
     const char *cluster;     /* the job's cluster, by name; NULL: left open */
     const char *assume;      /* HF: read the file as one of this architecture; NULL: what it says */
+    bool strict;             /* a key that nothing reads is an error */
     const char *const *sets; /* "key=value" for keys of the job; they win over the source */
     size_t set_count;
     /*

@@ -66,10 +66,12 @@ static const key_words harmless[] = {
      "load_universal_checkpoint"},
     {"accelerate",
      "compute_environment debug main_training_function machine_rank same_network rdzv_backend "
-     "main_process_* deepspeed_multinode_launcher deepspeed_hostfile zero3_* fsdp_auto_wrap_policy "
-     "fsdp_transformer_layer_cls_to_wrap fsdp_backward_prefetch* fsdp_state_dict_type "
-     "fsdp_use_orig_params fsdp_sync_module_states fsdp_cpu_ram_efficient_loading fsdp_version "
-     "fsdp_forward_prefetch tpu_* use_cpu dynamo_config.* *enable_cpu_affinity downcast_bf16 "
+     "main_process_* *.deepspeed_multinode_launcher *.deepspeed_hostfile *.zero3_* "
+     "*.gradient_clipping *.fsdp_auto_wrap_policy "
+     "*.fsdp_transformer_layer_cls_to_wrap *.fsdp_backward_prefetch* *.fsdp_state_dict_type "
+     "*.fsdp_use_orig_params *.fsdp_sync_module_states *.fsdp_cpu_ram_efficient_loading "
+     "*.fsdp_version "
+     "*.fsdp_forward_prefetch tpu_* use_cpu dynamo_config.* *enable_cpu_affinity downcast_bf16 "
      "gradient_clipping"},
     {"Primus",
      "work_group user_name exp_name workspace platform modules.*.framework modules.*.config "

@@ -185,7 +185,12 @@ void megatron_account(megatron_run *run)
     if (skipped_count > 0)
         st_draft_note(run->draft, "Skipped, without effect on an estimate (%zu): %s.",
                       skipped_count, skipped);
-    if (unknown_count > 0)
+    if (unknown_count > 0 && run->draft->request->strict && !run->is_export)
+        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
+                "keys are neither read nor known as harmless" ST_FOUND "%.1500s" ST_HINT
+                "leave out --strict to list them in the job",
+                unknown);
+    else if (unknown_count > 0)
         st_draft_note(run->draft, "Unknown, left out (%zu%s): %s.", unknown_count,
                       run->is_dump ? ", not counting those that are off" : "", unknown);
 }
