@@ -162,7 +162,8 @@ static bool merge_ties(st_search_view *view)
     if (self.kept == NULL || self.equals == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        bool waits = view->confirmation.ranks && !view->replays[i].tried;
+        bool waits = view->confirmation.ranks && !view->replays[i].tried &&
+                     search->request.top <= ST_CONFIRM_LISTED;
         if (search->request.merges && is_merged(&self, i))
             continue;
         if (self.count < search->request.top && !waits)
