@@ -118,16 +118,16 @@ static void put_scaling(hf_reader *reader)
     static const struct {
         const char *name;
         double missing;
-    } parameters[] = {{"factor", NAN},
-                      {"short_factor", NAN},
-                      {"low_freq_factor", NAN},
-                      {"high_freq_factor", NAN},
+    } parameters[] = {{"factor", (double)NAN},
+                      {"short_factor", (double)NAN},
+                      {"low_freq_factor", (double)NAN},
+                      {"high_freq_factor", (double)NAN},
                       {"beta_fast", 32},
                       {"beta_slow", 1},
-                      {"original_max_position_embeddings", NAN},
-                      {"attention_factor", NAN},
-                      {"mscale", NAN},
-                      {"mscale_all_dim", NAN}};
+                      {"original_max_position_embeddings", (double)NAN},
+                      {"attention_factor", (double)NAN},
+                      {"mscale", (double)NAN},
+                      {"mscale_all_dim", (double)NAN}};
     const st_json *map = hf_find(reader, "rope_scaling");
     map = map != NULL && map->kind == ST_JSON_MAP ? map : hf_find(reader, "rope_parameters");
     const char *type = "";
