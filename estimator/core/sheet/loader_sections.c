@@ -191,7 +191,8 @@ void st_loader_inputs(st_loader *loader, const st_yaml_node *map)
         const char *name = map->keys[i];
         st_place place = map->key_places[i];
         const st_yaml_node *node = map->items[i];
-        static const char *const keys[] = {"from", "unit", "doc", "cite", "default", "override"};
+        static const char *const keys[] = {"from",  "unit",    "doc",     "cite",
+                                           "steps", "default", "override"};
         const char *what = st_loader_describe(loader, "input", name);
         if (!st_loader_name(loader, name, place, "an input") ||
             !is_map(loader, node, what, "{from: constants.latency, unit: us, doc: latency}"))
@@ -201,6 +202,7 @@ void st_loader_inputs(st_loader *loader, const st_yaml_node *map)
         input.from = st_loader_text(loader, node, "from", what);
         input.doc = st_loader_text(loader, node, "doc", what);
         input.cite = st_loader_text(loader, node, "cite", what);
+        input.steps = st_loader_text(loader, node, "steps", what);
         bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &input.type);
         const st_yaml_node *value = st_loader_get(loader, node, "default", ST_YAML_SCALAR, what);
         if (value != NULL && typed) {

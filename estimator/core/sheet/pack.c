@@ -198,15 +198,11 @@ static const field formula_fields[] = {
 static const record formula = RECORD(st_formula, formula_fields);
 
 static const field input_fields[] = {
-    TEXT_OF(st_sheet_input, name),
-    TEXT_OF(st_sheet_input, from),
-    TEXT_OF(st_sheet_input, doc),
-    TEXT_OF(st_sheet_input, cite),
-    INSIDE_OF(st_sheet_input, type, type),
-    PLAIN_OF(st_sheet_input, has_default),
-    PLAIN_OF(st_sheet_input, default_value),
-    PLAIN_OF(st_sheet_input, used),
-    INSIDE_OF(st_sheet_input, place, place),
+    TEXT_OF(st_sheet_input, name),         TEXT_OF(st_sheet_input, from),
+    TEXT_OF(st_sheet_input, doc),          TEXT_OF(st_sheet_input, cite),
+    TEXT_OF(st_sheet_input, steps),        INSIDE_OF(st_sheet_input, type, type),
+    PLAIN_OF(st_sheet_input, has_default), PLAIN_OF(st_sheet_input, default_value),
+    PLAIN_OF(st_sheet_input, used),        INSIDE_OF(st_sheet_input, place, place),
 };
 static const record input = RECORD(st_sheet_input, input_fields);
 

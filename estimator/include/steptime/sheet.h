@@ -38,6 +38,7 @@ typedef struct st_sheet_input {
     const char *from; /* job key, e.g. "model.hidden" */
     const char *doc;
     const char *cite;
+    const char *steps; /* why results jump where the value changes a little; NULL: no jump */
     st_type type;
     bool has_default;
     double default_value; /* base units; an assumption that reports show */
