@@ -207,8 +207,8 @@ static st_status order_plans(confirmer *self)
 /* Whether replays give what is to be ranked. */
 bool st_search_ranks_by_replay(const st_search *search, const st_sheet *sheet)
 {
-    const char *step = st_sheet_role(sheet, ST_ROLE_STEP);
-    return search->request.confirm > 0 && st_timeline_has_roles(sheet) && step != NULL &&
+    const char *step = sheet != NULL ? st_sheet_role(sheet, ST_ROLE_STEP) : NULL;
+    return step != NULL && search->request.confirm > 0 && st_timeline_has_roles(sheet) &&
            strcmp(search->goal, step) == 0 && search->sign > 0;
 }
 

@@ -485,9 +485,10 @@ static st_status create(const st_paths *paths, const st_search_request *request,
     st_space_request whole = made->request.space;
     whole.uncounted = whole.sample > 0;
     whole.sample = 0; /* plans are sampled, not the axes */
-    whole.keeps_bounds = st_search_ranks_by_replay(made, sheet);
-    if (status == ST_OK)
+    if (status == ST_OK) {
+        whole.keeps_bounds = st_search_ranks_by_replay(made, sheet);
         status = st_space_create(paths, &whole, arena, &made->space, errors);
+    }
     if (status == ST_OK)
         status = st_search_make_plans(made, errors);
     if (status == ST_OK) {
