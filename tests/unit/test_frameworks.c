@@ -75,7 +75,8 @@ static void comes_back(fixture *own, const written *one)
     st_buffer text = {0};
     const char *const none[] = {NULL};
     const st_job *job = load(own, one->job, one->sets);
-    if (st_framework_export(one->framework, own->paths, job, &file, own->errors) != ST_OK)
+    if (st_framework_export(one->framework, own->paths, job, &(st_export_options){0}, &file,
+                            own->errors) != ST_OK)
         fail_msg("%s for %s: %s", one->job, st_framework_name(one->framework), said(own));
     expect_texts(one, file.data);
     st_errors_clear(own->errors);
@@ -96,7 +97,8 @@ static void is_refused(fixture *own, const written *one)
 {
     st_buffer file = {0};
     const st_job *job = load(own, one->job, one->sets);
-    if (st_framework_export(one->framework, own->paths, job, &file, own->errors) == ST_OK)
+    if (st_framework_export(one->framework, own->paths, job, &(st_export_options){0}, &file,
+                            own->errors) == ST_OK)
         fail_msg("%s for %s is not refused", one->job, st_framework_name(one->framework));
     assert_int_equal(file.length, 0);
     expect_texts(one, said(own));
@@ -143,7 +145,7 @@ static const written megatron_plans[] = {
       "--num-layers-at-end-in-bf16 2"}},
     {ST_MEGATRON,
      LLAMA,
-     {"precision.recipe=mxfp8", "optimizer=muon"},
+     {"precision.recipe=mxfp8", "optimizer=muon", "parallel.zero=1"},
      {"--fp8-recipe mxfp8", "--fp8-format e4m3", "--optimizer dist_muon"}},
     {ST_MEGATRON,
      MIXTRAL,
@@ -160,7 +162,7 @@ static const written megatron_plans[] = {
       "--recompute-granularity selective", "--softmax-type learnable"}},
     {ST_MEGATRON,
      MIXTRAL,
-     {"model=qwen3-next-80b-a3b", "model.mtp=1"},
+     {"model=qwen3-next-80b-a3b", "parallel.virtual_stages=3", "model.mtp=1"},
      {"--experimental-attention-variant gated_delta_net", "--linear-num-value-heads 32",
       "--attention-output-gate", "--mtp-num-layers 1"}},
     {ST_MEGATRON,
@@ -171,7 +173,7 @@ static const written megatron_plans[] = {
       "--cuda-graph-impl full_iteration"}},
     {ST_MEGATRON,
      DEEPSEEK,
-     {"parallel.schedule=1f1b"},
+     {"parallel.schedule=1f1b", "overlap.ep=0"},
      {"--multi-latent-attention", "--kv-lora-rank 512", "--q-lora-rank 1536",
       "--qk-pos-emb-head-dim 64", "[0]*3+[1]*58", "--expert-model-parallel-size 64"}},
 };
@@ -198,11 +200,11 @@ static const written bounds_of_megatron[] = {
     /* without a width of values those of queries and keys */
     {ST_MEGATRON,
      DEEPSEEK,
-     {"parallel.schedule=1f1b", "model.head_dim=96", "model.v_dim=0"},
+     {"parallel.schedule=1f1b", "overlap.ep=0", "model.head_dim=96", "model.v_dim=0"},
      {"--qk-head-dim 96", "--v-head-dim 96", "!--kv-channels"}},
     {ST_MEGATRON,
      DEEPSEEK,
-     {"parallel.schedule=1f1b", "model.head_dim=96", "model.v_dim=80"},
+     {"parallel.schedule=1f1b", "overlap.ep=0", "model.head_dim=96", "model.v_dim=80"},
      {"--qk-head-dim 96", "--v-head-dim 80", "!--kv-channels"}},
     /* 4 micro-batches are a group of the 4 stages, and one stage has no groups */
     {ST_MEGATRON,
@@ -258,11 +260,11 @@ static const written other_plans[] = {
      {"pipeline_model_parallel_size: 2", "use_distributed_optimizer: true"}},
     {ST_MEGATRON_BRIDGE,
      DEEPSEEK,
-     {"parallel.schedule=1f1b", "precision.gather=weights"},
+     {"parallel.schedule=1f1b", "overlap.ep=0", "precision.gather=weights"},
      {"moe_layer_freq: [0, 0, 0, 1"}},
     {ST_MEGATRON_BRIDGE,
      MIXTRAL,
-     {"model=nemotron-3-super-120b-a12b"},
+     {"model=nemotron-3-super-120b-a12b", "parallel.virtual_stages=1"},
      {"mamba", "torchrun --nproc-per-node 8 --nnodes 8 starts 64 ranks."}},
     {ST_TORCHTITAN,
      LLAMA,
@@ -444,7 +446,10 @@ static const written refused_plans[] = {
      LLAMA,
      {"parallel.pp=4", "parallel.dp=2", "parallel.zero=2", "parallel.first_stage_layers=14"},
      {"chunks are equal except the first and the last"}},
-    {ST_TORCHTITAN, MIXTRAL, {"model=qwen3-next-80b-a3b", "parallel.zero=2"}, {"full attention"}},
+    {ST_TORCHTITAN,
+     MIXTRAL,
+     {"model=qwen3-next-80b-a3b", "parallel.virtual_stages=3", "parallel.zero=2"},
+     {"full attention"}},
     {ST_MEGATRON, LLAMA, {"offload.activations=0.37"}, {"offload.activations"}},
     {ST_MEGATRON,
      LLAMA,
@@ -506,8 +511,9 @@ TEST_WITH(what_is_carried_is_warned_of, set_up, tear_down)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         st_buffer file = {0};
         const st_job *job = load(own, cases[i].job, none);
-        assert_int_equal(
-            st_framework_export(cases[i].framework, own->paths, job, &file, own->errors), ST_OK);
+        assert_int_equal(st_framework_export(cases[i].framework, own->paths, job,
+                                             &(st_export_options){0}, &file, own->errors),
+                         ST_OK);
         const char *text = said(own);
         if (strncmp(text, cases[i].carried, strlen(cases[i].carried)) != 0)
             fail_msg("%s", text);

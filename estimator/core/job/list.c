@@ -28,6 +28,7 @@ static const st_folder_shape shapes[ST_FOLDERS] = {
     [ST_FOLDER_STEPS] = {"configs/steps", "table of steps", ".steps"},
     [ST_FOLDER_KERNELS] = {"configs/kernels", "file of rules for kernels", ".yaml"},
     [ST_FOLDER_VIEWS] = {"views", "view", ".sql"},
+    [ST_FOLDER_LAUNCHES] = {"configs/launches", "table of releases", ".yaml"},
 };
 
 const st_folder_shape *st_folder_shape_of(st_folder folder)

@@ -35,6 +35,7 @@ typedef enum st_folder {
     ST_FOLDER_STEPS,      /* configs/steps: tables of the steps of a collective */
     ST_FOLDER_KERNELS,    /* configs/kernels: what recorded kernels do */
     ST_FOLDER_VIEWS,      /* views/NAME.sql: questions about recordings */
+    ST_FOLDER_LAUNCHES,   /* configs/launches: what releases of frameworks accept */
     ST_FOLDERS
 } st_folder;
 

@@ -6,7 +6,14 @@
 
 #include <string.h>
 
+typedef struct export_options {
+    st_export_options launch;
+} export_options;
+
 static const cli_option option_rows[] = {
+    CLI_TEXT(export_options, launch.version, "target-version", "VERSION",
+             "release of the framework that will run it; default: the newest that is known"),
+    CLI_FLAG(export_options, launch.is_batch, "slurm", "write a script for sbatch that starts it"),
     CLI_ROW_SET,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
@@ -25,6 +32,7 @@ static const cli_example examples[] = {
 
 static int run_export(cli_run *run)
 {
+    const export_options *given = run->options;
     /* One of the verb's choices. */
     const char *name = run->arguments[0];
     int found = 0;
@@ -39,7 +47,8 @@ static int run_export(cli_run *run)
     if (status == ST_OK)
         status = st_settled_job(run->paths, &request, run->arena, &job, run->errors);
     if (status == ST_OK)
-        status = st_framework_export(framework, run->paths, job, &run->result, run->errors);
+        status = st_framework_export(framework, run->paths, job, &given->launch, &run->result,
+                                     run->errors);
     /* What `estimate` refuses is not started either, and no file is written. */
     if (status == ST_OK)
         status = st_estimate_check_plan(run->paths, &request, run->arena, run->errors);
@@ -64,5 +73,6 @@ const cli_verb cli_verb_export = {
         "that it can run.",
     .examples = examples,
     .options = option_rows,
+    .options_bytes = sizeof(export_options),
     .run = run_export,
 };

@@ -6,6 +6,7 @@
 #include "launch/frameworks/settings.h"
 
 #include "base/memory.h"
+#include "base/word_sets.h"
 #include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 #include "steptime/tool/job_values.h"
@@ -29,6 +30,8 @@ typedef struct exporter {
     const char *notes[MAX_NOTES];
     size_t note_count;
     st_status status;
+    const st_export_options *options;
+    fw_release release;
 } exporter;
 
 /* ---- back to keys ---- */
@@ -228,6 +231,12 @@ static bool runs_the_same(const exporter *export, const key_values *values)
     if (strcmp(key, ST_KEY_MODEL_PATTERN) == 0 || strcmp(key, ST_KEY_MODEL_DENSE_LAYERS) == 0 ||
         strcmp(key, ST_KEY_MODEL_MOE_EVERY) == 0)
         return fw_same_layers(export->job, &export->draft);
+    /* What the framework takes without an option. */
+    if ((strcmp(key, ST_KEY_MODEL_ACTIVATION) == 0 && !values->has_back &&
+         fw_is(export->job, ST_KEY_MODEL_GATED, "false") && fw_is(export->job, key, "gelu")) ||
+        (strcmp(key, ST_KEY_MODEL_ROUTER_SCORE) == 0 && export->framework == ST_DEEPSPEED &&
+         fw_is(export->job, key, "softmax")))
+        return true;
     if (is_overruled(export->job, key) ||
         (strcmp(key, ST_KEY_PRECISION_RECIPE) == 0 && is_same_recipe(export)))
         return true;
@@ -330,23 +339,64 @@ static void compare_all(exporter *export)
 
 /* ---- exporting ---- */
 
+/* Options of older releases for the same, and those that a release no longer has. */
+static void adapt(exporter *export)
+{
+    static const struct {
+        const char *option; /* that the release lacks */
+        const char *argument;
+        const char *value;
+        const char *instead; /* NULL: left out */
+    } rows[] = {
+        {"moe-flex-dispatcher-backend", "moe_flex_dispatcher_backend", "deepep",
+         "moe_enable_deepep"},
+        {"cuda-graph-impl", "cuda_graph_impl", "local", "enable_cuda_graph"},
+        {"no-scatter-gather-tensors-in-pipeline", "scatter_gather_tensors_in_pipeline", "False",
+         NULL},
+    };
+    megatron_run *settings = &export->settings;
+    for (size_t i = 0; export->framework == ST_MEGATRON && i < ST_COUNT(rows); i++) {
+        size_t kept = 0;
+        for (size_t k = 0; !fw_release_has(&export->release, rows[i].option) && k < settings->count;
+             k++) {
+            megatron_argument argument = settings->arguments[k];
+            const bool is_row = strcmp(argument.name, rows[i].argument) == 0 &&
+                                strcmp(argument.value, rows[i].value) == 0;
+            if (is_row && rows[i].instead != NULL)
+                argument = (megatron_argument){.name = rows[i].instead, .value = "True"};
+            if (!is_row || rows[i].instead != NULL)
+                settings->arguments[kept++] = argument;
+        }
+        if (!fw_release_has(&export->release, rows[i].option))
+            settings->count = kept;
+    }
+}
+
 static void add_notes(exporter *export)
 {
-    static const char *const launches[] = {
-        "Options of Megatron-LM's arguments.py (core 0.14). \"$@\" takes your own: data, "
-        "tokenizer, learning rate, training length, checkpoints.",
-        "Overrides for a recipe of Megatron-Bridge (ConfigContainer), for run_recipe.py with the "
-        "recipe of the nearest model and --config-file. Data, tokenizer, optimizer and checkpoints "
-        "are the recipe's.",
-        "Options of torchtitan's job_config.py (0.2). Add data, tokenizer, optimizer and "
-        "checkpoints.",
-        "Options of DeepSpeed's JSON; the model and the sizes of its groups are arguments of "
-        "Megatron-DeepSpeed (launch). Add data, tokenizer, optimizer and checkpoints.",
+    static const char *const launches[][2] = {
+        {"Options of Megatron-LM, core ",
+         ". \"$@\" takes your own: data, tokenizer, learning rate, "
+         "training length, checkpoints."},
+        {"Overrides for a recipe of Megatron-Bridge ",
+         " (ConfigContainer). Data, tokenizer, optimizer "
+         "and checkpoints are the recipe's."},
+        {"Options of torchtitan ",
+         " (job_config.py). Add data, tokenizer, optimizer and checkpoints."},
+        {"Options of the JSON of DeepSpeed ",
+         "; the model and the sizes of its groups are arguments "
+         "of Megatron-DeepSpeed (launch). Add data, tokenizer, optimizer and checkpoints."},
     };
+    const char *stack = st_job_section_name(export->job, ST_KEY_STACK);
     const fw_ranks ranks = fw_ranks_of(export->job);
     const char *flavor =
         export->framework == ST_TORCHTITAN ? fw_torchtitan_note(&export->draft, export->job) : NULL;
-    export->notes[export->note_count++] = launches[export->framework];
+    export->notes[export->note_count++] =
+        st_draft_text(&export->draft, "%s%s%s", launches[export->framework][0],
+                      export->release.version, launches[export->framework][1]);
+    export->notes[export->note_count++] =
+        stack != NULL ? st_draft_text(&export->draft, "Estimated with the stack %.100s.", stack)
+                      : "Estimated without a stack.";
     if (flavor != NULL)
         export->notes[export->note_count++] = flavor;
     if (ranks.per_node > 0 &&
@@ -355,6 +405,23 @@ static void add_notes(exporter *export)
             &export->draft, "torchrun --nproc-per-node %llu --nnodes %llu starts %llu ranks.",
             (unsigned long long)ranks.per_node, (unsigned long long)ranks.nodes,
             (unsigned long long)ranks.world);
+}
+
+/* A plan is worth what the stack says that runs it. */
+static void warn_of_stack(const exporter *export)
+{
+    static const char *const stacks[] = {"megatron-core megatron-bridge megatron-2021 nemo-2023",
+                                         "megatron-bridge megatron-core nemo-2023",
+                                         "torchtitan pytorch pytorch-compiled automodel",
+                                         "deepspeed"};
+    const char *stack = st_job_section_name(export->job, ST_KEY_STACK);
+    if (stack == NULL || !st_has_word(stacks[export->framework], stack))
+        (void)st_report(export->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                        "the plan was estimated %s%s, %s runs it" ST_HINT
+                        "estimate and search with --stack %.*s",
+                        stack != NULL ? "with the stack " : "without a stack", st_or_none(stack),
+                        fw_title(export->framework), (int)strcspn(stacks[export->framework], " "),
+                        stacks[export->framework]);
 }
 
 /* Sections with many carried keys are shown as a whole. */
@@ -366,6 +433,24 @@ static const char *shown(exporter *export, const char *carried)
     else if (export->framework == ST_TORCHTITAN && strncmp(carried, ST_KEY_MODEL ".", 6) == 0)
         length = 5;
     return st_draft_text(&export->draft, "%.*s", (int)length, carried);
+}
+
+/*
+ * Megatron overlaps messages with computation in the order of a single queue of the GPU's work,
+ * which its start asserts for tensor and context parallelism; its FSDP asserts the opposite.
+ */
+static const char *environment(const exporter *export)
+{
+    const st_job *job = export->job;
+    const bool groups =
+        st_job_number(job, ST_KEY_PARALLEL_TP) > 1 || st_job_number(job, ST_KEY_PARALLEL_CP) > 1;
+    if (export->framework == ST_TORCHTITAN)
+        return "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n";
+    if (st_job_number(job, ST_KEY_PARALLEL_ZERO) > 1 && export->framework != ST_DEEPSPEED)
+        return "unset CUDA_DEVICE_MAX_CONNECTIONS\n";
+    if (!groups && st_job_number(job, ST_KEY_OVERLAP_EP) > 0)
+        return "export CUDA_DEVICE_MAX_CONNECTIONS=32\n";
+    return "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
 }
 
 static st_status export_job(exporter *export, st_buffer *file)
@@ -396,6 +481,9 @@ static st_status export_job(exporter *export, st_buffer *file)
         fw_rename_arguments(export->framework, &arguments, &export->settings);
     }
     export->settings.is_export = true;
+    adapt(export);
+    if (!fw_release_check(export->framework, &export->release, &export->settings, export->errors))
+        st_note(&export->status, ST_ERR_VALUE);
     put_keys(export->framework, &export->settings);
     if (export->draft.status != ST_OK)
         return export->draft.status;
@@ -412,7 +500,10 @@ static st_status export_job(exporter *export, st_buffer *file)
         .note_count = export->note_count,
         .carried = export->carried,
         .carried_count = export->carried_count,
-        .ranks = fw_ranks_of(export->job)};
+        .ranks = fw_ranks_of(export->job),
+        .version = export->release.version,
+        .environment = environment(export),
+        .is_batch = export->options->is_batch};
     fw_write(&parts, &export->settings, file);
     /* Lists the values without an option. */
     st_buffer list = {0};
@@ -430,12 +521,13 @@ static st_status export_job(exporter *export, st_buffer *file)
                         fw_title(export->framework), list.data);
     (void)st_report(export->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                     "data, tokenizer, learning rate and checkpoints are left out");
+    warn_of_stack(export);
     st_buffer_free(&list);
     return file->failed ? st_out_of_memory(export->errors) : ST_OK;
 }
 
 st_status st_framework_export(st_framework framework, const st_paths *paths, const st_job *job,
-                              st_buffer *file, st_errors *errors)
+                              const st_export_options *options, st_buffer *file, st_errors *errors)
 {
     if (!fw_check(framework, job, errors) ||
         (framework == ST_TORCHTITAN && !fw_torchtitan_check(job, errors)))
@@ -448,7 +540,14 @@ st_status st_framework_export(st_framework framework, const st_paths *paths, con
     } else {
         *export = (exporter){
             .framework = framework, .paths = paths, .job = job, .arena = arena, .errors = errors};
-        status = export_job(export, file);
+        export->options = options;
+        status =
+            fw_release_load(framework, paths, options->version, arena, &export->release, errors);
+        if (status == ST_OK && (framework == ST_MEGATRON || framework == ST_MEGATRON_BRIDGE) &&
+            !fw_check_start(framework, job, &export->release, errors))
+            export->status = ST_ERR_VALUE;
+        if (status == ST_OK)
+            status = export_job(export, file);
     }
     st_arena_destroy(arena);
     return status;

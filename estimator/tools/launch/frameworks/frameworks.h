@@ -24,12 +24,18 @@ typedef enum st_framework {
 /* "megatron-bridge", as the command line has it. */
 const char *st_framework_name(st_framework framework);
 
+typedef struct st_export_options {
+    const char *version; /* of the framework; NULL: the newest that configs/launches knows */
+    bool is_batch;       /* a script for sbatch that starts it */
+} st_export_options;
+
 /*
  * Appends the file that runs the plan of a job. Refused: jobs that lack a value of the plan, and
  * plans that the framework cannot run. What the file leaves out is a warning in `errors`.
  */
 st_status st_framework_export(st_framework framework, const st_paths *paths, const st_job *job,
-                              st_buffer *file, st_errors *errors) ST_NODISCARD;
+                              const st_export_options *options, st_buffer *file,
+                              st_errors *errors) ST_NODISCARD;
 
 /* Appends the job file of a file of the framework. */
 st_status st_framework_import(st_framework framework, const st_import_request *request,

@@ -35,12 +35,20 @@ static const fw_row model_rows[] = {
     {ST_KEY_MODEL_SHARED_FFN, "*", "moe_shared_expert_intermediate_size", NULL},
     {ST_KEY_MODEL_CAPACITY_FACTOR, "*", "moe_expert_capacity_factor", NULL},
     {ST_KEY_MODEL_MOE_LATENT, "*", "moe_latent_size", NULL},
-    {ST_KEY_MODEL_EXPERT_GROUPS, "*", "moe_router_num_groups", NULL},
-    {ST_KEY_MODEL_TOP_GROUPS, "*", "moe_router_group_topk", NULL},
     {ST_KEY_MODEL_SINKS, "true", "softmax_type", "learnable"},
     {ST_KEY_MODEL_GATED_ATTENTION, "true", "attention_output_gate", "True"},
     {ST_KEY_MODEL_MTP, "*", "mtp_num_layers", NULL},
     {ST_KEY_MODEL_MTP_SHARED, "true", "mtp_use_repeated_layer", "True"},
+};
+
+static const fw_row groups[] = {
+    {ST_KEY_MODEL_EXPERT_GROUPS, "*", "moe_router_num_groups", NULL},
+    {ST_KEY_MODEL_TOP_GROUPS, "*", "moe_router_group_topk", NULL},
+};
+
+static const fw_row cp_rows[] = {
+    {ST_KEY_PARALLEL_CP_METHOD, "alltoall", "cp_comm_type", "a2a"},
+    {ST_KEY_PARALLEL_CP_METHOD, "hierarchical", "cp_comm_type", "a2a+p2p"},
 };
 
 static const fw_row plan_rows[] = {
@@ -51,8 +59,6 @@ static const fw_row plan_rows[] = {
     {ST_KEY_PARALLEL_LAYOUT, "*", "pipeline_model_parallel_layout", NULL},
     {ST_KEY_PARALLEL_ACCOUNT_EMBEDDING, "true", "account_for_embedding_in_pipeline_split", "True"},
     {ST_KEY_PARALLEL_ACCOUNT_LOSS, "true", "account_for_loss_in_pipeline_split", "True"},
-    {ST_KEY_PARALLEL_CP_METHOD, "alltoall", "cp_comm_type", "a2a"},
-    {ST_KEY_PARALLEL_CP_METHOD, "hierarchical", "cp_comm_type", "a2a+p2p"},
     {ST_KEY_PARALLEL_SCATTER_GATHER, "false", "scatter_gather_tensors_in_pipeline", "False"},
     {ST_KEY_PARALLEL_ORDER, "tp-cp-ep-pp-dp", "use_tp_pp_dp_mapping", "True"},
     {ST_KEY_BATCH_MICRO, "*", "micro_batch_size", NULL},
@@ -68,6 +74,7 @@ static const fw_row plan_rows[] = {
     {ST_KEY_OPTIMIZER, "muon", "optimizer", "dist_muon"},
     {ST_KEY_OFFLOAD_OPTIMIZER, "*", "optimizer_cpu_offload", "True"},
     {ST_KEY_OFFLOAD_OPTIMIZER, "*", "optimizer_offload_fraction", NULL},
+    {ST_KEY_OFFLOAD_OPTIMIZER, "*", "use_precision_aware_optimizer", "True"},
     {ST_KEY_TRAIN_TASK, "sft", "sft", "True"},
     {ST_KEY_PRECISION_FUSED_WGRAD, "false", "gradient_accumulation_fusion", "False"},
     {ST_KEY_ATTENTION, "flash", "attention_backend", "flash"},
@@ -96,6 +103,18 @@ fw_ranks fw_ranks_of(const st_job *job)
     return ranks;
 }
 
+const char *fw_ends_layout(const st_job *job, st_arena *arena)
+{
+    const uint64_t chunks = count_of(job, ST_KEY_PARALLEL_VIRTUAL_STAGES);
+    const st_ends given = {.stages = count_of(job, ST_KEY_PARALLEL_PP),
+                           .chunks = chunks > 0 ? chunks : 1,
+                           .layers = count_of(job, ST_KEY_MODEL_LAYERS),
+                           .first = count_of(job, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS),
+                           .last = count_of(job, ST_KEY_PARALLEL_LAST_STAGE_LAYERS),
+                           .mtp = count_of(job, ST_KEY_MODEL_MTP)};
+    return st_ends_layout(&given, arena);
+}
+
 static void put_splits(st_framework framework, const st_job *job, megatron_run *arguments)
 {
     const uint64_t zero = count_of(job, ST_KEY_PARALLEL_ZERO);
@@ -115,13 +134,7 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
         {ST_KEY_PARALLEL_LAST_STAGE_LAYERS, "*", "decoder_last_pipeline_num_layers", NULL},
     };
     const uint64_t chunks = count_of(job, ST_KEY_PARALLEL_VIRTUAL_STAGES);
-    const st_ends given = {.stages = count_of(job, ST_KEY_PARALLEL_PP),
-                           .chunks = chunks > 0 ? chunks : 1,
-                           .layers = count_of(job, ST_KEY_MODEL_LAYERS),
-                           .first = count_of(job, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS),
-                           .last = count_of(job, ST_KEY_PARALLEL_LAST_STAGE_LAYERS),
-                           .mtp = count_of(job, ST_KEY_MODEL_MTP)};
-    const char *layout = st_ends_layout(&given, arguments->draft->arena);
+    const char *layout = fw_ends_layout(job, arguments->draft->arena);
     if (layout != NULL && !fw_has(job, ST_KEY_PARALLEL_LAYOUT)) {
         megatron_set(arguments, "pipeline_model_parallel_layout", layout, 0);
     } else {
@@ -129,6 +142,8 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
         if (chunks > 1 && !fw_has(job, ST_KEY_PARALLEL_LAYOUT))
             fw_set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
     }
+    if (framework == ST_DEEPSPEED && count_of(job, ST_KEY_PARALLEL_PP) == 1)
+        megatron_set(arguments, "no_pipeline_parallel", "True", 0);
     if (framework == ST_DEEPSPEED)
         fw_set_count(arguments, "zero_stage", zero);
     else if (zero > 0)
@@ -199,6 +214,8 @@ static void put_modern(const st_job *job, megatron_run *arguments)
         megatron_set(arguments, "cuda_graph_impl", "local", 0);
     else if (fw_is(job, ST_KEY_GRAPHS, "full"))
         megatron_set(arguments, "cuda_graph_impl", "full_iteration", 0);
+    if (fw_is(job, ST_KEY_GRAPHS, "full")) /* which would read a value back */
+        megatron_set(arguments, "check_for_nan_in_loss_and_grad", "False", 0);
     if (fw_is(job, ST_KEY_GRAPHS, "scoped")) {
         bool experts = st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0;
         bool mamba = st_job_number(job, ST_KEY_MODEL_MAMBA_HEADS) > 0;
@@ -266,6 +283,8 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     const double tokens = st_job_number(job, ST_KEY_TRAIN_TOKENS);
     const double sequence = st_job_number(job, ST_KEY_BATCH_SEQUENCE);
     fw_write_rows(arguments, job, model_rows, COUNT_OF(model_rows));
+    if (count_of(job, ST_KEY_MODEL_EXPERT_GROUPS) > 1)
+        fw_write_rows(arguments, job, groups, COUNT_OF(groups));
     put_activation(job, arguments);
     static const fw_row rows[] = {
         {ST_KEY_MODEL_KV_LORA, "*", "multi_latent_attention", "True"},
@@ -300,6 +319,8 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     put_scaling(job, arguments);
     fw_put_layers(framework, job, arguments);
     fw_write_rows(arguments, job, plan_rows, COUNT_OF(plan_rows));
+    if (count_of(job, ST_KEY_PARALLEL_CP) > 1)
+        fw_write_rows(arguments, job, cp_rows, COUNT_OF(cp_rows));
     put_splits(framework, job, arguments);
     static const char *const types[] = {"fp32", "bf16", "fp16", "fp8"};
     const bool bf16 = fw_is(job, ST_KEY_PRECISION_WEIGHTS, "bf16");

@@ -27,7 +27,7 @@ static const fw_section bridge_sections[] = {
      "moe_flex_dispatcher_backend cp_comm_type fp8_dot_product_attention first_last_layers_bf16 "
      "num_layers_at_start_in_bf16 num_layers_at_end_in_bf16 tensor_model_parallel_size "
      "pipeline_model_parallel_size context_parallel_size expert_model_parallel_size "
-     "expert_tensor_parallel_size sequence_parallel scatter_gather_tensors_in_pipeline "
+     "expert_tensor_parallel_size sequence_parallel "
      "recompute_granularity recompute_method recompute_num_layers recompute_modules "
      "cuda_graph_impl cuda_graph_scope attention_backend gradient_accumulation_fusion seq_length "
      "qk_layernorm add_qkv_bias rotary_base rotary_percent activation_func_clamp_value "
@@ -96,8 +96,8 @@ static const fw_section deepspeed_sections[] = {
      "attention_dropout untie_embeddings_and_output_weights vocab_size "
      "make_vocab_size_divisible_by max_position_embeddings seq_length tensor_model_parallel_size "
      "pipeline_model_parallel_size sequence_parallel num_experts recompute_granularity "
-     "recompute_method recompute_num_layers train_samples init_method_std add_qkv_bias "
-     "squared_relu rotary_percent"},
+     "recompute_method recompute_num_layers train_samples init_method_std squared_relu "
+     "rotary_percent no_pipeline_parallel"},
     {NULL, NULL},
 };
 
@@ -106,6 +106,10 @@ static const fw_rename deepspeed_rows[] = {
     {"train_micro_batch_size_per_gpu", "micro_batch_size", NULL, NULL, FW_BOTH},
     {"zero_optimization.stage", "zero_stage", NULL, NULL, FW_BOTH},
     {"zero_optimization.overlap_comm", "overlap_grad_reduce", NULL, NULL, FW_BOTH},
+    {"launch.global_batch_size", "global_batch_size", NULL, NULL, FW_EXPORT},
+    {"launch.micro_batch_size", "micro_batch_size", NULL, NULL, FW_EXPORT},
+    {"launch.bf16", "bf16", NULL, NULL, FW_EXPORT},
+    {"launch.fp16", "fp16", NULL, NULL, FW_EXPORT},
     {"bf16.enabled", "bf16", NULL, NULL, FW_BOTH},
     {"fp16.enabled", "fp16", NULL, NULL, FW_BOTH},
     {"data_types.grad_accum_dtype", "grad_reduce_in_bf16", "bf16", "True", FW_BOTH},
@@ -119,7 +123,7 @@ static const fw_rename deepspeed_rows[] = {
     {"launch.normalization", "normalization", "layernorm", "LayerNorm", FW_BOTH},
     {"launch.use_rotary_position_embeddings", "position_embedding_type", "True", "rope", FW_BOTH},
     {"launch.no_position_embedding", "position_embedding_type", "True", "rope", FW_EXPORT},
-    {"launch.rope_theta", "rotary_base", NULL, NULL, FW_BOTH},
+    {"launch.rotary_position_embeddings_theta", "rotary_base", NULL, NULL, FW_BOTH},
     {"launch.layernorm_epsilon", "norm_epsilon", NULL, NULL, FW_BOTH},
     {"launch.topk", "moe_router_topk", NULL, NULL, FW_BOTH},
     {"launch.expert_interval", "moe_layer_freq", NULL, NULL, FW_BOTH},

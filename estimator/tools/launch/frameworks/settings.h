@@ -71,6 +71,8 @@ typedef struct fw_ranks {
     uint64_t nodes;
 } fw_ranks;
 fw_ranks fw_ranks_of(const st_job *job);
+/* The layout that says what lies on the ends of a pipeline; NULL: other arguments do. */
+const char *fw_ends_layout(const st_job *job, st_arena *arena);
 
 /* layers.c: layers by kind as arguments */
 void fw_put_layers(st_framework framework, const st_job *job, megatron_run *arguments);
@@ -78,6 +80,24 @@ void fw_put_layers(st_framework framework, const st_job *job, megatron_run *argu
 const char *fw_layer_letters(const st_job *job, st_arena *arena);
 /* What comes back has the same layers, however it says so. */
 bool fw_same_layers(const st_job *job, const st_draft *draft);
+
+/* releases.c */
+typedef struct fw_release {
+    const char *version; /* "0.19" */
+    const struct st_yaml_node *options;
+} fw_release;
+/* A release by name; NULL: the newest that the table knows. */
+st_status fw_release_load(st_framework framework, const st_paths *paths, const char *wanted,
+                          st_arena *arena, fw_release *release, st_errors *errors);
+bool fw_release_has(const fw_release *release, const char *option);
+/* Reports every option that the release does not accept. */
+bool fw_release_check(st_framework framework, const fw_release *release,
+                      const megatron_run *settings, st_errors *errors);
+/* starts.c: reports what a release of Megatron-LM asserts of a plan at its start */
+bool fw_check_start(st_framework framework, const st_job *job, const fw_release *release,
+                    st_errors *errors);
+/* The option is the launcher's. */
+bool fw_is_launcher(const char *name);
 
 /* torchtitan.c */
 void fw_torchtitan_options(const st_job *job, megatron_run *options);
@@ -107,6 +127,9 @@ typedef struct fw_file {
     const char *const *carried; /* "KEY=VALUE" */
     size_t carried_count;
     fw_ranks ranks;
+    const char *version;
+    const char *environment; /* lines that a script begins with */
+    bool is_batch;           /* a script for sbatch */
 } fw_file;
 void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buffer);
 void fw_read(st_framework framework, megatron_run *settings);

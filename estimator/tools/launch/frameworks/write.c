@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings in the syntax of a framework: a shell script, YAML, TOML, JSON. */
 #include "base/text.h"
+#include "base/word_sets.h"
 #include "launch/frameworks/settings.h"
 #include "launch/import/job_draft.h"
 
@@ -36,10 +37,38 @@ static void write_option(const char *name, const char *value, st_buffer *buffer)
     }
 }
 
-static bool is_launcher(const char *name)
+bool fw_is_launcher(const char *name)
 {
-    return strcmp(name, "nproc_per_node") == 0 || strcmp(name, "nnodes") == 0 ||
-           strcmp(name, "num_gpus") == 0 || strcmp(name, "num_nodes") == 0;
+    return st_has_word("nproc_per_node nnodes num_gpus num_nodes launch.num_gpus launch.num_nodes",
+                       name);
+}
+
+/* "#!/bin/sh", and what sbatch reads. */
+static void write_start(const fw_file *file, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "#!/bin/sh\n");
+    if (file->is_batch)
+        st_buffer_printf(buffer,
+                         "#SBATCH --nodes=%" PRIu64 "\n#SBATCH --ntasks-per-node=1\n"
+                         "#SBATCH --gpus-per-node=%" PRIu64 "\n#SBATCH --exclusive\n",
+                         file->ranks.nodes, file->ranks.per_node);
+}
+
+static void write_torchrun(const fw_file *file, st_buffer *buffer)
+{
+    const fw_ranks ranks = file->ranks;
+    if (file->is_batch)
+        st_buffer_text(buffer, "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | "
+                               "head -n 1)\nsrun ");
+    st_buffer_text(buffer, "torchrun");
+    if (ranks.per_node > 0)
+        st_buffer_printf(buffer, " --nproc-per-node %" PRIu64 " --nnodes %" PRIu64, ranks.per_node,
+                         ranks.nodes);
+    if (file->is_batch)
+        st_buffer_text(buffer, " --rdzv-backend c10d --rdzv-id \"$SLURM_JOB_ID\" --rdzv-endpoint "
+                               "\"$MASTER_ADDR:29500\"");
+    else if (ranks.nodes > 1)
+        st_buffer_text(buffer, " --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\"");
 }
 
 /* Mamba blocks have a program of their own, which asks for the layers' specification. */
@@ -49,22 +78,17 @@ static bool is_launcher(const char *name)
 
 static void write_script(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
 {
-    st_buffer_text(buffer, "#!/bin/sh\n");
+    write_start(file, buffer);
     write_head(file, buffer);
-    const fw_ranks ranks = file->ranks;
-    st_buffer_text(buffer, "torchrun");
-    if (ranks.per_node > 0)
-        st_buffer_printf(buffer, " --nproc-per-node %" PRIu64 " --nnodes %" PRIu64, ranks.per_node,
-                         ranks.nodes);
-    if (ranks.nodes > 1)
-        st_buffer_text(buffer, " --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\"");
+    st_buffer_text(buffer, file->environment);
+    write_torchrun(file, buffer);
     st_buffer_text(buffer, ST_HAS(settings->arguments, settings->count, name, "is_hybrid_model")
                                ? HYBRID_SCRIPT
                                : " pretrain_gpt.py");
     for (size_t i = 0; i < settings->count; i++) {
         const megatron_argument *setting = &settings->arguments[i];
         const char *option = megatron_option_against(setting->name, setting->value);
-        if (is_launcher(setting->name))
+        if (fw_is_launcher(setting->name))
             continue;
         st_buffer_text(buffer, " \\\n   ");
         if (option != NULL)
@@ -153,6 +177,31 @@ static bool is_launch(const char *name)
     return strncmp(name, "launch.", 7) == 0;
 }
 
+static void write_arguments(const fw_file *file, const megatron_run *settings, const char *name,
+                            st_buffer *line)
+{
+    st_buffer_text(line, "deepspeed");
+    if (file->ranks.per_node > 0)
+        st_buffer_printf(line, " --num_gpus %" PRIu64 " --num_nodes %" PRIu64, file->ranks.per_node,
+                         file->ranks.nodes);
+    st_buffer_printf(line, " pretrain_gpt.py --deepspeed --deepspeed_config %s", name);
+    for (size_t i = 0; i < settings->count; i++)
+        if (is_launch(settings->arguments[i].name) &&
+            !fw_is_launcher(settings->arguments[i].name + 7))
+            write_option(settings->arguments[i].name + 7, settings->arguments[i].value, line);
+}
+
+/* DeepSpeed's launcher reaches the nodes of a job by their names. */
+static void write_deepspeed(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
+{
+    st_buffer_printf(buffer,
+                     "scontrol show hostnames \"$SLURM_JOB_NODELIST\" | sed 's/$/ slots=%" PRIu64
+                     "/' >hostfile\nDLTS_HOSTFILE=hostfile; export DLTS_HOSTFILE\n",
+                     file->ranks.per_node);
+    write_arguments(file, settings, "ds_config.json", buffer);
+    st_buffer_text(buffer, " \"$@\"\n");
+}
+
 static void write_texts(const char *const *texts, size_t count, st_buffer *buffer)
 {
     st_buffer_text(buffer, "[");
@@ -163,12 +212,35 @@ static void write_texts(const char *const *texts, size_t count, st_buffer *buffe
     st_buffer_text(buffer, count > 0 ? "\n    ]" : "]");
 }
 
-void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
+/* The recipe whose classes have such layers; overrides make it the model of the job. */
+static const char *recipe_of(const fw_file *file, const megatron_run *settings)
 {
-    if (file->framework == ST_MEGATRON) {
-        write_script(file, settings, buffer);
-        return;
-    }
+    static const struct {
+        const char *option;
+        const char *first; /* release 0.4 */
+        const char *later;
+    } recipes[] = {
+        {"model.is_hybrid_model", "nemotron_3_nano_pretrain_config",
+         "nemotron_3_nano_pretrain_8gpu_h100_bf16_config"},
+        {"model.multi_latent_attention", "deepseek_v3_pretrain_config",
+         "deepseek_v3_pretrain_1024gpu_h100_bf16_config"},
+        {"model.experimental_attention_variant", "qwen3_next_80b_a3b_pretrain_config",
+         "qwen3_next_80b_a3b_pretrain_32gpu_h100_bf16_config"},
+        {"model.softmax_type", "gpt_oss_20b_pretrain_config",
+         "gpt_oss_20b_pretrain_16gpu_h100_bf16_config"},
+        {"model.num_moe_experts", "qwen3_30b_a3b_pretrain_config",
+         "qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config"},
+        {"model.num_layers", "llama3_8b_pretrain_config",
+         "llama3_8b_pretrain_2gpu_h100_bf16_config"},
+    };
+    for (size_t i = 0; i < ST_COUNT(recipes); i++)
+        if (ST_HAS(settings->arguments, settings->count, name, recipes[i].option))
+            return strcmp(file->version, "0.4") == 0 ? recipes[i].first : recipes[i].later;
+    return "RECIPE";
+}
+
+static void write_file(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
+{
     if (file->framework == ST_DEEPSPEED) {
         st_buffer_text(buffer, "{\n");
         for (size_t i = 0; i < settings->count; i++) {
@@ -193,15 +265,7 @@ void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buff
         write_texts(file->notes, file->note_count, buffer);
         st_buffer_text(buffer, ",\n    \"launch\": ");
         st_buffer line = {0};
-        st_buffer_text(&line, "deepspeed");
-        if (file->ranks.per_node > 0)
-            st_buffer_printf(&line, " --num_gpus %" PRIu64 " --num_nodes %" PRIu64,
-                             file->ranks.per_node, file->ranks.nodes);
-        st_buffer_text(&line, " pretrain_gpt.py --deepspeed --deepspeed_config FILE");
-        for (size_t i = 0; i < settings->count; i++)
-            if (is_launch(settings->arguments[i].name) &&
-                !is_launcher(settings->arguments[i].name + 7))
-                write_option(settings->arguments[i].name + 7, settings->arguments[i].value, &line);
+        write_arguments(file, settings, "FILE", &line);
         if (line.data != NULL)
             st_buffer_json_string(buffer, line.data);
         st_buffer_end(&line, &buffer->failed);
@@ -211,6 +275,14 @@ void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buff
         return;
     }
     write_head(file, buffer);
+    if (file->framework == ST_MEGATRON_BRIDGE)
+        st_buffer_printf(
+            buffer,
+            "#\n# scripts/training/run_recipe.py --recipe %s\n# takes each of these as "
+            "a word SECTION.KEY=VALUE, as steptime export --slurm writes them; in a "
+            "program,\n# process_config_with_overrides(config, config_filepath=FILE) "
+            "of training/utils/omegaconf_utils.py reads the file.\n",
+            recipe_of(file, settings));
     /* TOML needs options without a section first. */
     const bool is_toml = file->framework == ST_TORCHTITAN;
     for (int pass = 0; pass < 2; pass++)
@@ -225,4 +297,50 @@ void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buff
             write_members(settings, i, is_toml ? AS_TOML : AS_YAML, buffer);
             st_buffer_text(buffer, "\n");
         }
+}
+
+/* What starts a configuration that is written to a file of its own first. */
+static void write_command(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
+{
+    write_torchrun(file, buffer);
+    if (file->framework == ST_TORCHTITAN) {
+        st_buffer_text(buffer, " -m torchtitan.train --job.config_file run.toml \"$@\"\n");
+        return;
+    }
+    st_buffer_printf(buffer, " scripts/training/run_recipe.py --recipe %s",
+                     recipe_of(file, settings));
+    for (size_t i = 0; i < settings->count; i++) {
+        const megatron_argument *setting = &settings->arguments[i];
+        const bool is_list = megatron_is_list(setting->name + section_of(setting->name) + 1);
+        st_buffer word = {0};
+        st_buffer_printf(&word, "%s=%s%s%s", setting->name, is_list ? "[" : "", setting->value,
+                         is_list ? "]" : "");
+        for (size_t c = 0; is_list && c < word.length; c++)
+            word.data[c] = word.data[c] == ' ' ? ',' : word.data[c];
+        st_buffer_text(buffer, " \\\n    ");
+        if (word.data != NULL)
+            st_text_shell(word.data, buffer);
+        st_buffer_end(&word, &buffer->failed);
+    }
+    st_buffer_text(buffer, " \\\n    \"$@\"\n");
+}
+
+void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
+{
+    static const char *const names[] = {"", "run.yaml", "run.toml", "ds_config.json"};
+    if (file->framework == ST_MEGATRON) {
+        write_script(file, settings, buffer);
+    } else if (!file->is_batch) {
+        write_file(file, settings, buffer);
+    } else {
+        write_start(file, buffer);
+        st_buffer_text(buffer, file->environment);
+        st_buffer_printf(buffer, "cat >%s <<'END'\n", names[file->framework]);
+        write_file(file, settings, buffer);
+        st_buffer_text(buffer, "END\n");
+        if (file->framework == ST_DEEPSPEED)
+            write_deepspeed(file, settings, buffer);
+        else
+            write_command(file, settings, buffer);
+    }
 }

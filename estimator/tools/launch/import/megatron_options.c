@@ -12,6 +12,7 @@ static const megatron_option options[] = {
     {"disable_bias_linear", "add_bias_linear", "False"},
     {"expert_parallel_size", "expert_model_parallel_size", NULL},
     {"model_parallel_size", "tensor_model_parallel_size", NULL},
+    {"no_check_for_nan_in_loss_and_grad", "check_for_nan_in_loss_and_grad", "False"},
     {"no_gradient_accumulation_fusion", "gradient_accumulation_fusion", "False"},
     {"no_position_embedding", "add_position_embedding", "False"},
     {"no_scatter_gather_tensors_in_pipeline", "scatter_gather_tensors_in_pipeline", "False"},
@@ -38,7 +39,8 @@ static const char flags[] =
     "moe_router_padding_for_quantization moe_shared_expert_gate moe_shared_expert_overlap "
     "moe_use_legacy_grouped_gemm mtp_use_repeated_layer multi_latent_attention "
     "no_async_tensor_model_parallel_allreduce no_bias_dropout_fusion no_bias_gelu_fusion "
-    "no_bias_swiglu_fusion no_create_attention_mask_in_dataloader no_gradient_accumulation_fusion "
+    "no_bias_swiglu_fusion no_check_for_nan_in_loss_and_grad "
+    "no_create_attention_mask_in_dataloader no_gradient_accumulation_fusion "
     "no_load_optim no_load_rng no_masked_softmax_fusion no_pipeline_parallel no_position_embedding "
     "no_rope_fusion no_save_optim no_save_rng no_scatter_gather_tensors_in_pipeline "
     "offload_optimizer_states optimizer_cpu_offload overlap_cpu_optimizer_d2h_h2d "
