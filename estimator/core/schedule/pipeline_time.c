@@ -211,17 +211,21 @@ cleanup:
 /* --- one replay, of all kinds of moments at once: what waits for what is the same in each -------
  */
 
-/* Gradients and weights of a stage in one mode; times in ticks. */
+/*
+ * Gradients and weights of a stage in one mode; times in ticks. Weights go first, as a pass waits
+ * for them; gradients go on while no weights are on their way.
+ */
 typedef struct data_queue {
-    double sent; /* all messages that could begin, one after the other */
-    double done; /* of them */
+    double asked_weights; /* all that could begin, one after the other, and of them what is done */
+    double done_weights;
+    double asked_gradients;
+    double done_gradients;
     size_t
         ahead_pass; /* of the stage, whose weights were asked for last, and how many layers of it */
     uint32_t ahead_layers;
     uint64_t asked; /* layers whose weights were asked for, and those that were computed */
     uint64_t computed;
-    double *due;    /* `sent` with the weights of a layer, of those ahead; a ring */
-    double reduced; /* with the last gradients */
+    double *due; /* `asked_weights` with those of a layer, of the layers ahead; a ring */
 } data_queue;
 
 typedef struct pass_replay {
@@ -253,29 +257,52 @@ static void fill_times(const pass_replay *replay)
 /* --- gradients and weights of a stage ----------------------------------------------------------
  */
 
+static double left_in(const data_queue *queue)
+{
+    return queue->asked_weights - queue->done_weights + queue->asked_gradients -
+           queue->done_gradients;
+}
+
+/* Moves messages on by this much of their time alone. */
+static void move_on(data_queue *queue, double ticks)
+{
+    double weights = fmin(ticks, queue->asked_weights - queue->done_weights);
+    queue->done_weights = ticks < queue->asked_weights - queue->done_weights
+                              ? queue->done_weights + ticks
+                              : queue->asked_weights;
+    queue->done_gradients = fmin(queue->asked_gradients, queue->done_gradients + (ticks - weights));
+}
+
 static void idle_until(data_queue *queue, double *now, double until)
 {
     if (until <= *now)
         return;
-    queue->done = fmin(queue->sent, queue->done + (until - *now));
+    move_on(queue, until - *now);
     *now = until;
 }
 
-static void wait_for(data_queue *queue, double *now, double due)
+static void wait_for_weights(data_queue *queue, double *now, double due)
 {
-    if (due > queue->done)
-        idle_until(queue, now, *now + (due - queue->done));
+    if (due > queue->done_weights)
+        idle_until(queue, now, *now + (due - queue->done_weights));
+}
+
+static void wait_for_all(data_queue *queue, double *now)
+{
+    if (queue->asked_gradients > queue->done_gradients)
+        idle_until(queue, now, *now + left_in(queue));
 }
 
 /* A pass, or a part of it, while messages of the queue are on their way. */
 static void run_beside(data_queue *queue, double *now, double ticks, st_pass_cover cover)
 {
-    double left = queue->sent - queue->done;
+    double left = left_in(queue);
     if (left > ticks * cover.moved) {
-        queue->done += ticks * cover.moved;
+        move_on(queue, ticks * cover.moved);
         *now += ticks * cover.stretch;
     } else {
-        queue->done = queue->sent;
+        queue->done_weights = queue->asked_weights;
+        queue->done_gradients = queue->asked_gradients;
         *now += ticks + left / cover.moved * (cover.stretch - 1);
     }
 }
@@ -299,8 +326,9 @@ static void gather_ahead(const pass_replay *replay, uint32_t stage, data_queue *
         if (queue->ahead_pass == end)
             return;
         queue->ahead_layers++;
-        queue->sent += replay->data->gather_hidden / replay->data->layers[pass->place];
-        queue->due[queue->asked++ % ring] = replay->data->gather_hidden > 0 ? queue->sent : 0;
+        queue->asked_weights += replay->data->gather_hidden / replay->data->layers[pass->place];
+        queue->due[queue->asked++ % ring] =
+            replay->data->gather_hidden > 0 ? queue->asked_weights : 0;
     }
 }
 
@@ -338,11 +366,11 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
         if (i == 0)
             idle_until(queue, now, timed->ready);
         if (gathers)
-            wait_for(queue, now, queue->due[queue->computed++ % ((uint64_t)data->prefetch + 1)]);
+            wait_for_weights(queue, now,
+                             queue->due[queue->computed++ % ((uint64_t)data->prefetch + 1)]);
         run_beside(queue, now, timed->ticks / layers, timed->cover);
         if (reduces) {
-            queue->sent += data->reduce_hidden / layers;
-            queue->reduced = queue->sent;
+            queue->asked_gradients += data->reduce_hidden / layers;
             run_beside(queue, now, data->reduce_exposed / layers, exposed);
         }
     }
@@ -360,12 +388,11 @@ static void run_mode(const pass_replay *replay, int mode, const st_walk_pass *pa
     uint32_t chunks = st_schedule_rank_chunks(replay->shape);
     /* The hidden part of a chunk's weights is there before the pass behind its first one. */
     if (passes->behind > 0)
-        wait_for(queue, now, (double)replay->ends->gather_hidden * passes->behind / chunks);
+        wait_for_weights(queue, now, (double)replay->ends->gather_hidden * passes->behind / chunks);
     for (size_t i = 0; i < count; i++) {
         if (passes[i].last_backward && replay->ends->reduce_hidden > 0) {
             idle_until(queue, now, ready);
-            queue->sent += (double)replay->ends->reduce_hidden / chunks;
-            queue->reduced = queue->sent;
+            queue->asked_gradients += (double)replay->ends->reduce_hidden / chunks;
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -445,7 +472,7 @@ static int64_t end_of(const pass_replay *replay, uint32_t stage, st_reach reach)
     int mode = reach == REACH_DATA ? EVEN : SLOWED;
     double end = now->all[mode];
     data_queue queue = replay->queues[(size_t)mode * replay->shape->stages + stage];
-    wait_for(&queue, &end, queue.reduced);
+    wait_for_all(&queue, &end);
     return llround(end) + replay->ends->reduce_exposed;
 }
 
@@ -538,7 +565,7 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
             walk->busy[i] = 0;
             for (size_t mode = 0; mode < MODES; mode++)
                 replay.queues[mode * shape->stages + i] =
-                    (data_queue){.sent = (double)pipeline->ends->gather_hidden,
+                    (data_queue){.asked_weights = (double)pipeline->ends->gather_hidden,
                                  .ahead_pass = walk->stage_first[i],
                                  .due = &rings[(mode * shape->stages + i) * ring]};
         }

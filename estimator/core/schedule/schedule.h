@@ -15,8 +15,10 @@
 #include "steptime/graph.h"
 #include "steptime/tool/pipeline_schedule.h"
 
-/* The resource of hidden gradients and weights in a task graph of passes. */
-#define ST_DATA_STREAM "data"
+/* The resources of hidden gradients and of hidden weights in a task graph of passes; gradients wait
+ * while weights are on their way. */
+#define ST_DATA_STREAM    "data"
+#define ST_WEIGHTS_STREAM "weights"
 
 static inline int64_t st_later(int64_t a, int64_t b)
 {

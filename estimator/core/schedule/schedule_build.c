@@ -16,7 +16,8 @@
 typedef enum st_stream {
     STREAM_COMPUTE,
     STREAM_COMMUNICATION,
-    STREAM_DATA, /* hidden gradient and weight traffic */
+    STREAM_DATA,    /* hidden gradients, and weights of units of a layer list */
+    STREAM_WEIGHTS, /* hidden weights, which go first */
     STREAM_FORWARD,
     STREAM_BACKWARD, /* transfers that do not block, by direction */
     STREAMS
@@ -118,8 +119,8 @@ static void note(st_builder *builder, st_status status)
 
 static uint32_t stream_of(st_rank *rank, st_stream stream)
 {
-    static const char *const names[STREAMS] = {"compute", "communication", ST_DATA_STREAM,
-                                               "send forward", "send backward"};
+    static const char *const names[STREAMS] = {"compute",         "communication", ST_DATA_STREAM,
+                                               ST_WEIGHTS_STREAM, "send forward",  "send backward"};
     st_builder *builder = rank->builder;
     if (rank->stream[stream] == ST_TASK_NONE) {
         uint32_t made = 0;
@@ -306,7 +307,8 @@ static void gather_ahead(st_rank *rank)
         if (piece == NULL)
             return;
         if (piece->gather_hidden > 0) {
-            task = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "gather weights"),
+            st_stream stream = builder->plan->gathers_in_pass ? STREAM_DATA : STREAM_WEIGHTS;
+            task = add(rank, stream, LABEL_DP, name_of(builder, "gather weights"),
                        piece->gather_hidden);
             join(builder, rank->computed_last, task, ST_EDGE_STREAM);
         }
@@ -558,7 +560,7 @@ static void add_rank(st_rank *rank)
     for (uint32_t chunk = 0; chunk < chunks; chunk++) {
         builder->weights[chunk] = ST_TASK_NONE;
         if (ends->gather_hidden > 0) {
-            builder->weights[chunk] = add(rank, STREAM_DATA, LABEL_DP, name,
+            builder->weights[chunk] = add(rank, STREAM_WEIGHTS, LABEL_DP, name,
                                           part_of_chunk(builder, ends->gather_hidden, chunk));
             join(builder, rank->tail, builder->weights[chunk], ST_EDGE_STREAM);
         }

@@ -654,11 +654,17 @@ const char *st_hiding_reason(st_hiding hiding)
 /* --- replays ------------------------------------------------------------------------------------
  */
 
+/* What a resource has of hidden gradients and weights. */
+typedef enum data_stream { STREAM_OF_OTHERS, STREAM_OF_GRADIENTS, STREAM_OF_WEIGHTS } data_stream;
+
+/* Of gradients while weights are on their way: as good as none. */
+#define RATE_OF_WAITING 1e-6
+
 typedef struct interference {
     const double *slowdown;  /* by st_slowed */
     const st_slowed *slowed; /* by category of the graph */
     const double *data_rate; /* by category: of hidden gradients and weights meanwhile */
-    const bool *is_data;     /* by resource: the stream of these */
+    const data_stream *stream; /* by resource */
 } interference;
 
 /*
@@ -669,10 +675,16 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
                           const st_task_id *parallel, size_t count)
 {
     const interference *rules = self;
-    if (rules->is_data[graph->resource[task]]) {
+    data_stream own = rules->stream[graph->resource[task]];
+    if (own != STREAM_OF_OTHERS) {
         double rate = 1;
-        for (size_t i = 0; i < count; i++)
-            rate = fmin(rate, rules->data_rate[graph->category[parallel[i]]]);
+        for (size_t i = 0; i < count; i++) {
+            data_stream other = rules->stream[graph->resource[parallel[i]]];
+            if (other == STREAM_OF_OTHERS)
+                rate = fmin(rate, rules->data_rate[graph->category[parallel[i]]]);
+            else if (own == STREAM_OF_GRADIENTS && other == STREAM_OF_WEIGHTS)
+                rate = RATE_OF_WAITING;
+        }
         return rate;
     }
     bool communicates = false;
@@ -681,6 +693,13 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
     return communicates && st_graph_work(graph, task) == ST_WORK_COMPUTE
                ? 1 / rules->slowdown[rules->slowed[graph->category[task]]]
                : 1;
+}
+
+static data_stream stream_named(const char *name)
+{
+    return strcmp(name, ST_DATA_STREAM) == 0      ? STREAM_OF_GRADIENTS
+           : strcmp(name, ST_WEIGHTS_STREAM) == 0 ? STREAM_OF_WEIGHTS
+                                                  : STREAM_OF_OTHERS;
 }
 
 static double data_rate_during(const st_timeline_plan *plan, const char *category)
@@ -714,7 +733,8 @@ static bool is_slowed(const st_timeline_plan *plan)
         slowed = slowed || plan->slowdown[i] > 1;
     for (int i = 0; i < ST_DURINGS; i++)
         slowed = slowed || plan->data_rate[i] < 1;
-    return slowed;
+    /* Split weights and gradients share a way. */
+    return slowed || (plan->schedule.pieces != NULL && !plan->schedule.gathers_in_pass);
 }
 
 static st_status run_slowed(st_timeline *timeline, st_errors *errors)
@@ -727,8 +747,8 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
         return st_out_of_memory(errors);
     st_slowed *slowed = st_arena_alloc(arena, count + 1, sizeof *slowed);
     double *data_rate = st_arena_alloc(arena, count + 1, sizeof *data_rate);
-    bool *is_data = st_arena_alloc(arena, resources + 1, sizeof *is_data);
-    if (slowed == NULL || data_rate == NULL || is_data == NULL) {
+    data_stream *stream = st_arena_alloc(arena, resources + 1, sizeof *stream);
+    if (slowed == NULL || data_rate == NULL || stream == NULL) {
         st_arena_destroy(arena);
         return st_out_of_memory(errors);
     }
@@ -746,8 +766,8 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
         data_rate[i] = data_rate_during(&timeline->plan, category);
     }
     for (size_t i = 0; i < resources; i++)
-        is_data[i] = strcmp(st_graph_resource_name(graph, (uint32_t)i), ST_DATA_STREAM) == 0;
-    interference rules = {timeline->plan.slowdown, slowed, data_rate, is_data};
+        stream[i] = stream_named(st_graph_resource_name(graph, (uint32_t)i));
+    interference rules = {timeline->plan.slowdown, slowed, data_rate, stream};
     st_rate_rule rule = {.rate = rate_beside, .self = &rules};
     st_status status = st_replay_run_rates(timeline->replay, &rule, errors);
     st_arena_destroy(arena);
