@@ -204,12 +204,17 @@ static st_status order_plans(confirmer *self)
     return ST_OK;
 }
 
-/* Whether replays give what is to be ranked. */
-bool st_search_ranks_by_replay(const st_search *search, const st_sheet *sheet)
+bool st_search_keeps_bounds(const st_search *search, const st_sheet *sheet)
 {
     const char *step = sheet != NULL ? st_sheet_role(sheet, ST_ROLE_STEP) : NULL;
-    return step != NULL && search->request.confirm > 0 && st_timeline_has_roles(sheet) &&
-           strcmp(search->goal, step) == 0 && search->sign > 0;
+    return step != NULL && strcmp(search->goal, step) == 0 && search->sign > 0 &&
+           st_timeline_has_roles(sheet);
+}
+
+/* Whether replays give what is to be ranked. */
+static bool can_rank(const st_search *search)
+{
+    return search->request.confirm > 0 && st_search_keeps_bounds(search, search->space->sheet);
 }
 
 st_status st_search_confirm(const st_paths *paths, st_search_view *view, st_errors *errors)
@@ -223,7 +228,7 @@ st_status st_search_confirm(const st_paths *paths, st_search_view *view, st_erro
     view->replays = replays;
     for (size_t i = 0; i < count; i++)
         replays[i].step_s = replays[i].closed_s = view->plans[i].goal;
-    view->confirmation.ranks = st_search_ranks_by_replay(search, search->space->sheet);
+    view->confirmation.ranks = can_rank(search);
     if (!view->confirmation.ranks)
         return ST_OK;
     st_status status = take_first(&self);

@@ -486,7 +486,7 @@ static st_status create(const st_paths *paths, const st_search_request *request,
     whole.uncounted = whole.sample > 0;
     whole.sample = 0; /* plans are sampled, not the axes */
     if (status == ST_OK) {
-        whole.keeps_bounds = st_search_ranks_by_replay(made, sheet);
+        whole.keeps_bounds = st_search_keeps_bounds(made, sheet);
         status = st_space_create(paths, &whole, arena, &made->space, errors);
     }
     if (status == ST_OK)

@@ -206,8 +206,8 @@ typedef struct st_search_view {
     const char *miss;      /* what the nearest plan lacks; NULL where plans were found */
 } st_search_view;
 
-/* Whether plans are ranked by replays; then closed forms that are lower bounds choose whom. */
-bool st_search_ranks_by_replay(const st_search *search, const st_sheet *sheet);
+/* Whether the step is minimised: closed forms that are lower bounds choose whom replays rank. */
+bool st_search_keeps_bounds(const st_search *search, const st_sheet *sheet);
 
 /* Computes what is shown of the plans that were found. */
 st_status st_search_view_make(const st_paths *paths, const st_search *search,

@@ -475,6 +475,8 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = st_search_with_cells(paths, search, cells, count, &view->detail, errors);
     if (status == ST_OK) {
         st_search_keep_own(view->detail.space);
+        /* Only what is listed is worth its replay. */
+        view->detail.space->request.keeps_bounds = true;
         status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
     }
     if (status == ST_OK) {
@@ -496,6 +498,10 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = ST_ERR_MEMORY;
     if (status == ST_OK)
         status = st_search_explain_replays(paths, view, errors);
+    if (status == ST_OK) {
+        view->detail.space->request.keeps_bounds = false;
+        status = compute(view, view->ranked, view->ranked_count, &view->ranking);
+    }
     if (status == ST_OK)
         status = find_bands(paths, view, errors);
     if (status == ST_OK)
