@@ -43,13 +43,14 @@ static void fill_step(step *self, int64_t gather, int64_t reduce, uint32_t prefe
 TEST_WITH(weights_are_gathered_ahead, make_errors, drop_errors)
 {
     step self;
-    /* Nothing hides: every message stops the passes, reductions stop the gathering after them. */
+    /* Gathering stops the passes. Reductions have a stream of their own: the last one ends the
+     * step. */
     fill_step(&self, 200, 70, 0);
-    assert_int_equal(replay_plan(&self.plan, *state).step, 6 * 200 + 1800 + 3 * 70);
+    assert_int_equal(replay_plan(&self.plan, *state).step, 6 * 200 + 1800 + 70);
     /*
      * One ahead. Gathered until 200, 400, 600, 800, 1100 (from 900, as the third piece ends) and
-     * 1470 (from 1270, behind the first reduction); pieces end at 350, 550, 900, 1200, 1500 and
-     * 2100.
+     * 1400 (from 1200, as the first piece backward ends); pieces end at 350, 550, 900, 1200, 1500
+     * and 2100.
      */
     fill_step(&self, 200, 70, 1);
     assert_int_equal(replay_plan(&self.plan, *state).step, 2100 + 70);

@@ -661,9 +661,9 @@ typedef enum data_stream { STREAM_OF_OTHERS, STREAM_OF_GRADIENTS, STREAM_OF_WEIG
 #define RATE_OF_WAITING 1e-6
 
 typedef struct interference {
-    const double *slowdown;  /* by st_slowed */
-    const st_slowed *slowed; /* by category of the graph */
-    const double *data_rate; /* by category: of hidden gradients and weights meanwhile */
+    const double *slowdown;    /* by st_slowed */
+    const st_slowed *slowed;   /* by category of the graph */
+    const double *data_rate;   /* by category: of hidden gradients and weights meanwhile */
     const data_stream *stream; /* by resource */
 } interference;
 

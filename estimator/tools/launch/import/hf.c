@@ -103,6 +103,14 @@ static void put_ratio_ffn(hf_reader *reader)
                        st_draft_text(reader->draft, "%s times the hidden size", ratio->name));
 }
 
+/* Of a hybrid none of whose blocks has any, whatever its file says of them. */
+static void pass_over_experts(hf_reader *reader)
+{
+    static const char *const fields[] = {EXPERTS, TOP_K, EXPERT_FFN, SHARED, SHARED_FFN};
+    for (size_t i = 0; i < ST_COUNT(fields); i++)
+        (void)hf_find(reader, fields[i]);
+}
+
 static void put_experts(hf_reader *reader)
 {
     unsigned traits = reader->family->traits;
@@ -256,6 +264,8 @@ void hf_read_fields(hf_reader *reader)
     st_draft_put_bool(reader->draft, ST_KEY_MODEL_GATED, gated, hf_of_class(reader, "MLP"));
     if (letters == NULL || strchr(letters, 'E') != NULL)
         put_experts(reader);
+    else
+        pass_over_experts(reader);
     if (!hf_read_hybrid(reader))
         hf_read_layers(reader);
     hf_read_extras(reader);
