@@ -294,7 +294,7 @@ static st_remote_lane *lane_of(uint32_t kind, double size)
     assert_non_null(lane);
     lane->kind = kind;
     lane->rows = 3;
-    lane->given = UINT64_C(1) << SIZE | UINT64_C(1) << RANKS;
+    lane->given[SIZE] = lane->given[RANKS] = 1;
     for (size_t i = 0; i < 3; i++) {
         lane->columns[SIZE][i] = size + 238.5 * (double)i;
         lane->columns[RANKS][i] = 7;
@@ -312,7 +312,7 @@ static void rows_are_served(void **state)
     assert_int_equal(lane->text_length, 0);
     for (size_t i = 0; i < 3; i++)
         assert_same_double(lane->values[i], (1e5 + 238.5 * (double)i) * 7 * 2.385e-9);
-    lane->given |= UINT64_C(1) << RAIL;
+    lane->given[RAIL] = 1;
     deed.warning = "23 rows are old";
     st_isolate_serve(own->instance, lane);
     assert_same_double(lane->values[2], (1e5 + 477) * 7 * 2.385e-9 + 2385);

@@ -54,11 +54,11 @@ static bool fill_lane(const st_plugin_provider *shown, size_t rows, const double
     if (rows > ST_REMOTE_ROWS || shown->argument_count > ST_REMOTE_COLUMNS)
         return false;
     lane->rows = (uint32_t)rows;
-    lane->given = 0;
+    memset(lane->given, 0, sizeof lane->given);
     for (size_t i = 0; i < shown->argument_count; i++) {
         if (columns[i] == NULL)
             continue;
-        lane->given |= UINT64_C(1) << i;
+        lane->given[i] = 1;
         memcpy(lane->columns[i], columns[i], rows * sizeof(double));
     }
     return true;
@@ -231,7 +231,7 @@ static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane,
     const double *columns[ST_REMOTE_COLUMNS];
     size_t provider = lane->provider;
     for (size_t i = 0; i < ST_REMOTE_COLUMNS; i++)
-        columns[i] = (lane->given >> i & 1) != 0 ? lane->columns[i] : NULL;
+        columns[i] = lane->given[i] != 0 ? lane->columns[i] : NULL;
     if (lane->kind == ST_ISOLATE_EVALUATE) {
         st_status status =
             st_plugin_evaluate(instance, provider, lane->rows, columns, lane->values);

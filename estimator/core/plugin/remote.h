@@ -26,7 +26,7 @@ typedef struct st_remote_lane {
     int32_t result;
     uint32_t text_length;
     uint32_t walls; /* around the process: namespaces.h; written before anything foreign runs */
-    uint64_t given; /* bit i: column i is there */
+    uint8_t given[ST_REMOTE_COLUMNS]; /* 1: the column is there */
     double values[ST_REMOTE_ROWS];
     char text[ST_REMOTE_TEXT];
     double columns[ST_REMOTE_COLUMNS][ST_REMOTE_ROWS];

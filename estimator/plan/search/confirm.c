@@ -5,6 +5,7 @@
 #include "base/lists.h"
 #include "base/memory.h"
 #include "search/search_state.h"
+#include "search/ties.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -202,13 +203,6 @@ static st_status order_plans(confirmer *self)
     view->replays = replays;
     view->ranking = values;
     return ST_OK;
-}
-
-bool st_search_keeps_bounds(const st_search *search, const st_sheet *sheet)
-{
-    const char *step = sheet != NULL ? st_sheet_role(sheet, ST_ROLE_STEP) : NULL;
-    return step != NULL && strcmp(search->goal, step) == 0 && search->sign > 0 &&
-           st_timeline_has_roles(sheet);
 }
 
 /* Whether replays give what is to be ranked. */

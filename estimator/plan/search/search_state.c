@@ -439,6 +439,13 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+bool st_search_keeps_bounds(const st_search *search, const st_sheet *sheet)
+{
+    const char *step = sheet != NULL ? st_sheet_role(sheet, ST_ROLE_STEP) : NULL;
+    return step != NULL && strcmp(search->goal, step) == 0 && search->sign > 0 &&
+           st_timeline_has_roles(sheet);
+}
+
 /* Groups of keys that the stack names: how many are tried at most, and all of them. */
 typedef struct tries {
     size_t most;

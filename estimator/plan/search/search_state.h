@@ -221,9 +221,6 @@ st_status st_search_explain_replays(const st_paths *paths, st_search_view *view,
                                     st_errors *errors) ST_NODISCARD;
 /* The term by which closed form and replay of a plan differ most; ST_TERMS: they agree. */
 st_term st_replayed_differs_by(const st_replayed *one);
-/* Whether two plans of the ranking tie but for their replays; notes by which keys they differ. */
-bool st_search_are_tied(const st_search_view *view, size_t one, size_t other,
-                        bool differs[ST_PARAMS]);
 /* A found plan as a job file of its own; `rank` counts from 1. Only where there are so many. */
 st_status st_search_write_plan(const st_paths *paths, const st_search_view *view, size_t rank,
                                st_buffer *file, st_errors *errors) ST_NODISCARD;

@@ -16,20 +16,6 @@
 
 /* ---- errors ---- */
 
-st_place st_nccl_place(const st_nccl_reader *reader, int line)
-{
-    return (st_place){.file = reader->input->file, .line = line};
-}
-
-void st_nccl_refuse(st_nccl_reader *reader, st_status status, int line, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    st_note(&reader->status,
-            st_vfail(reader->errors, status, st_nccl_place(reader, line), format, arguments));
-    va_end(arguments);
-}
-
 static void out_of_memory(st_nccl_reader *reader)
 {
     if (reader->status != ST_ERR_MEMORY)
@@ -52,16 +38,6 @@ const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length
         i += bytes == 0 ? 1 : bytes;
     }
     return copy;
-}
-
-void st_nccl_warn(st_nccl_reader *reader, int line, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const char *text = st_arena_vprintf(reader->arena, format, arguments);
-    va_end(arguments);
-    st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, st_nccl_place(reader, line), "%s",
-              text != NULL ? text : format);
 }
 
 /* ---- what a file says ---- */
@@ -200,35 +176,11 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
 
 /* ---- rows ---- */
 
-void st_nccl_break(st_nccl_reader *reader, st_nccl_table *table, int line)
-{
-    if (reader->broken == 0 || line < reader->first_broken)
-        reader->first_broken = line;
-    reader->broken++;
-    table->left_out++;
-}
-
 void st_nccl_skip_row(st_nccl_reader *reader, int line)
 {
     st_nccl_table none = {.left_out = 0};
     st_nccl_break(reader,
                   reader->table_count > 0 ? &reader->tables[reader->table_count - 1] : &none, line);
-}
-
-/* Digits of two rows in one number show where the bandwidth does not follow from the time. */
-static bool is_consistent(const st_nccl_row *row, int buffers)
-{
-    double printed = row->bandwidth[buffers];
-    if (!isfinite(printed) || !isfinite(row->time_s[buffers]))
-        return true;
-    double expected = row->size_bytes / row->time_s[buffers];
-    return fabs(expected - printed) <= 0.05 * expected + 2 * row->slack[buffers];
-}
-
-bool st_nccl_is_plausible(const st_nccl_row *row)
-{
-    return !(row->time_s[0] <= 0) && !(row->time_s[1] <= 0) && is_consistent(row, 0) &&
-           is_consistent(row, 1);
 }
 
 void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)

@@ -3,9 +3,10 @@
  * Runs of Megatron-LM: the arguments, from a command line or from the dump in a log, and the times
  * of its iterations.
  *
- * Circle: with launch/import/megatron_layers, launch/import/megatron_model,
- * launch/import/megatron_modern, launch/import/megatron_plan, because these read arguments of the
- * run and megatron calls them in the order of a job's sections.
+ * Circle: with launch/import/launchers, launch/import/megatron_args, launch/import/megatron_facts,
+ * launch/import/megatron_layers, launch/import/megatron_model, launch/import/megatron_modern,
+ * launch/import/megatron_plan, launch/import/megatron_times, launch/import/megatron_yaml, because
+ * these read arguments of the run and megatron calls them in the order of a job's sections.
  */
 #ifndef STEPTIME_IMPORT_MEGATRON_H
 #define STEPTIME_IMPORT_MEGATRON_H
