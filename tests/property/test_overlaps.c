@@ -264,61 +264,12 @@ TEST_OF(split_weights_that_hide_nothing_agree, property_random *random, NULL, NU
     }
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The stream of messages and the stream of computation, one piece after the other. */
-typedef struct streams {
-    int64_t messages_ns;
-    int64_t computation_ns;
-    int64_t gathered_ns[MOST_PREFETCH + 1];
-    size_t asked;
-    size_t computed;
-} streams;
-
-/* All the rounds of pieces of a step of one stage: forward, backward, forward, ... */
-static int64_t expected_step(const st_schedule_plan *plan)
-{
-    const st_schedule_pieces *pieces = plan->pieces;
-    size_t layers = pieces->forward_count;
-    size_t all = 2 * layers * plan->shape.micros;
-    size_t ring = (size_t)plan->prefetch + 1;
-    streams at = {0};
-    int64_t pass[2] = {0};
-    for (int i = 0; i < ST_PASSES * ST_PARTS; i++) {
-        int which = i / ST_PARTS == ST_PASS_FORWARD ? 0 : 1;
-        pass[which] += plan->shape.times->part[i / ST_PARTS][i % ST_PARTS];
-    }
-    for (size_t j = 0; j < all; j++) {
-        for (; at.asked < all && at.asked < j + ring; at.asked++) {
-            bool backward = at.asked / layers % 2 == 1;
-            const st_schedule_piece *piece =
-                &(backward ? pieces->backward : pieces->forward)[at.asked % layers];
-            at.messages_ns = later(at.messages_ns, at.computation_ns) + piece->gather_hidden;
-            at.gathered_ns[at.asked % ring] = at.messages_ns;
-        }
-        bool backward = j / layers % 2 == 1;
-        const st_schedule_piece *piece =
-            &(backward ? pieces->backward : pieces->forward)[j % layers];
-        double before = j % layers == 0 ? 0 : (piece - 1)->until;
-        at.computation_ns = later(at.computation_ns, at.gathered_ns[j % ring]) +
-                            llround((piece->until - before) * (double)pass[backward ? 1 : 0]);
-        if (piece->reduce_hidden > 0) {
-            at.messages_ns = later(at.messages_ns, at.computation_ns) + piece->reduce_hidden;
-        }
-    }
-    return later(at.messages_ns, at.computation_ns) + plan->ends.optimizer;
-}
-
+/* The sheet goes through the layers of each pass, the timeline through a graph of tasks. */
 TEST_OF(weights_are_gathered_as_far_ahead_as_asked_for, property_random *random, NULL, NULL)
 {
     size_t exposed = 0;
     size_t hidden = 0;
-    size_t beyond = 0;
     double furthest = 0;
-    double sum = 0;
     for (int round = 0; round < JOBS; round++) {
         random_job job = {.arena = st_arena_create()};
         random_split(random, &job);
@@ -328,26 +279,15 @@ TEST_OF(weights_are_gathered_as_far_ahead_as_asked_for, property_random *random,
                                   random_between(random, 0, MOST_PREFETCH)));
         run(&job, "llama3-8b-8xh100");
         const st_timeline *timeline = &job.timeline;
-        double expected = (double)expected_step(&timeline->plan.schedule);
-        assert_agrees(&job, (double)timeline->step / ST_TICKS_PER_S, expected / ST_TICKS_PER_S);
-        /* The closed form leaves the ends of a step out, and in most jobs hides nearly all else. */
         const double *closed_s = timeline->plan.hiding_s;
-        double more_s = timeline->hiding_s[ST_HIDING_HIDDEN] - closed_s[ST_HIDING_HIDDEN];
-        beyond += more_s > 0.02 * closed_s[ST_HIDING_HIDDEN] + 1e-9 ? 1 : 0;
-        assert_true(timeline->plan.schedule.prefetch > 0 ||
-                    closed_s[ST_HIDING_HIDDEN] + timeline->hiding_s[ST_HIDING_HIDDEN] < 1e-9);
-        double closed_step_s = timeline->plan.closed_s;
-        double apart = fabs(closed_step_s * ST_TICKS_PER_S / expected - 1);
-        furthest = fmax(furthest, apart);
-        sum += apart;
+        double replayed_s = (double)timeline->step / ST_TICKS_PER_S;
+        furthest = fmax(furthest, fabs(timeline->plan.closed_s / replayed_s - 1));
         exposed += closed_s[ST_HIDING_EXPOSED] > closed_s[ST_HIDING_HIDDEN] ? 1 : 0;
         hidden += closed_s[ST_HIDING_EXPOSED] > closed_s[ST_HIDING_HIDDEN] ? 0 : 1;
         end(&job);
     }
-    /* Waiting in the middle of a step is not in it, which counts where there are few layers. */
-    print_message("# the closed form is %.2f %% off, at most %.2f %%\n", 100 * sum / JOBS,
-                  100 * furthest);
-    assert_true(sum / JOBS < 0.03 && furthest < 0.2 && beyond <= JOBS / 20);
+    print_message("# sheet and timeline are at most %.4f %% apart\n", 100 * furthest);
+    assert_true(furthest < 1e-3);
     assert_true(exposed > 0 && hidden > 0);
 }
 
