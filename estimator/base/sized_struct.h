@@ -10,8 +10,8 @@
 #include "steptime/status.h"
 
 /* Copies what was `given` into the library's own structure of `size` bytes. */
-st_status st_sized_take(const void *given, void *own, size_t size, st_errors *errors) ST_NODISCARD;
+st_status st_sized_take(const void *given, void *ours, size_t size, st_errors *errors) ST_NODISCARD;
 /* Copies the library's structure to the caller's; a tail that the library lacks becomes zero. */
-st_status st_sized_give(const void *own, size_t size, void *given, st_errors *errors) ST_NODISCARD;
+st_status st_sized_give(const void *ours, size_t size, void *given, st_errors *errors) ST_NODISCARD;
 
 #endif

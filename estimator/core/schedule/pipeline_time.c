@@ -323,7 +323,7 @@ static void gather_ahead(const pass_replay *replay, uint32_t stage, data_queue *
             queue->ahead_pass++;
             queue->ahead_layers = 0;
         }
-        if (queue->ahead_pass == end)
+        if (pass == NULL || queue->ahead_pass == end)
             return;
         queue->ahead_layers++;
         queue->asked_weights += replay->data->gather_hidden / replay->data->layers[pass->place];

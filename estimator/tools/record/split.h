@@ -35,7 +35,7 @@ typedef struct st_split_place {
 } st_split_place;
 
 /* The place of one of the members. */
-st_split_place st_split_find(const st_split *split, const st_split_member *own);
+st_split_place st_split_find(const st_split *split, const st_split_member *asking);
 
 /* Of a file's folder, the communicator and how often it was split before. */
 void st_split_path(char *path, size_t bytes, const char *folder, uint64_t comm, uint32_t splits);

@@ -477,7 +477,6 @@ void st_view_tree_svg(const st_tree *tree, st_buffer *svg)
     size_t boxes = 0;
     double *lefts_ns = st_xcalloc(tree->count, sizeof *lefts_ns);
     double *used = st_xcalloc(tree->count, sizeof *used);
-    svg->failed = svg->failed || lefts_ns == NULL || used == NULL;
     for (size_t i = 0; i < tree->count; i++)
         deepest = tree->nodes[i].depth > deepest ? tree->nodes[i].depth : deepest;
     deepest = deepest < MOST_ROWS ? deepest : MOST_ROWS;

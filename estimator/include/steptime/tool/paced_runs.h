@@ -28,6 +28,6 @@ typedef struct st_paced {
 /* Levels per input of the sheet; the next run must be of level 0. */
 void st_paced_begin(st_workspace *workspace, const uint8_t *input_levels);
 /* Allocates nothing, but where a run with products is laid out. */
-void st_paced_run(st_workspace *workspace, const st_paced *run);
+void st_paced_run(st_workspace *workspace, const st_paced *paced);
 
 #endif

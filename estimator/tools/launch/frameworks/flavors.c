@@ -101,6 +101,7 @@ void fw_put_flavor(megatron_run *options)
     const char *model = megatron_text(options, ST_KEY_MODEL_NAME); /* named alike */
     const megatron_argument *flavor = megatron_get(options, "model.flavor");
     const char *name = flavor != NULL ? flavor->value : "";
+    const int line = flavor != NULL ? flavor->line : 0;
     const size_t length = flavor_length(name);
     if (options->is_export || model[0] == '\0' || st_draft_is_given(draft, ST_KEY_MODEL_LAYERS))
         return;
@@ -111,9 +112,9 @@ void fw_put_flavor(megatron_run *options)
         const char *origin = st_draft_text(draft, "flavor %.20s of %.20s", name, model);
         for (size_t j = 0; j < ST_COUNT(models); j++)
             if (strcmp(models[j].model, model) == 0)
-                put_keys(options, models[j].keys, origin, flavor->line);
-        put_keys(options, flavors[i].keys, origin, flavor->line);
-        st_draft_put(draft, ST_KEY_MODEL_NAME, flavor->line,
+                put_keys(options, models[j].keys, origin, line);
+        put_keys(options, flavors[i].keys, origin, line);
+        st_draft_put(draft, ST_KEY_MODEL_NAME, line,
                      st_draft_text(draft, "%.20s-%.*s", model, (int)length, name), origin);
         return;
     }

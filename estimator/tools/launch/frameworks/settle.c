@@ -21,7 +21,7 @@ static megatron_argument *find(megatron_run *settings, const char *name)
 static void drop(megatron_run *settings, const char *name)
 {
     size_t i = ST_FIND(settings->arguments, settings->count, name, name);
-    if (i >= settings->count)
+    if (settings->arguments == NULL || i >= settings->count)
         return;
     settings->count--;
     memmove(&settings->arguments[i], &settings->arguments[i + 1],

@@ -62,6 +62,8 @@ static void read_map(megatron_run *run, const st_yaml_node *map)
 {
     for (size_t i = 0; i < map->count; i++) {
         const st_yaml_node *node = map->items[i];
+        if (node == NULL)
+            continue;
         const bool is_option = strncmp(map->keys[i], "--", 2) == 0;
         const char *key = map->keys[i] + (is_option ? 2 : 0);
         char *name = st_arena_copy(run->draft->arena, key, strlen(key));
