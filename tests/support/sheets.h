@@ -183,7 +183,8 @@ static inline void assert_double(double value, double expected, const char *what
 static inline void put_given(shelf *own, const char *given)
 {
     own->file_count = 0;
-    for (const char *end = given; end != NULL && *given != '\0'; given = end + 1) {
+    for (const char *end = given; end != NULL && *given != '\0';
+         given = end == NULL ? given : end + 1) {
         const char *name = "main";
         if (*given == '@') {
             const char *line_end = strchr(given, '\n');
