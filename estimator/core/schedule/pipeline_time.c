@@ -3,7 +3,6 @@
 #include "schedule/pipeline_time.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define MOST_PASSES (UINT64_C(1) << 22)
 #define MOST_LAYERS (double)(1 << 26) /* of all passes; about a second */
@@ -553,8 +552,11 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
                           .transfer = shape->stages > 1 ? shape->transfer : 0};
     if (!is_countable(pipeline, walk))
         return false;
-    replay.queues = calloc((size_t)MODES * shape->stages, sizeof *replay.queues);
-    double *rings = calloc((size_t)MODES * shape->stages * ring, sizeof *rings);
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return false;
+    replay.queues = st_arena_alloc(arena, (size_t)MODES * shape->stages, sizeof *replay.queues);
+    double *rings = st_arena_alloc(arena, (size_t)MODES * shape->stages * ring, sizeof *rings);
     bool good = replay.queues != NULL && rings != NULL;
     if (good) {
         fill_times(&replay);
@@ -580,7 +582,6 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
         for (uint32_t i = 0; i < shape->stages; i++)
             times->busiest = walk->busy[i] > times->busiest ? walk->busy[i] : times->busiest;
     }
-    free(rings);
-    free(replay.queues);
+    st_arena_destroy(arena);
     return good;
 }
