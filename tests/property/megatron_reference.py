@@ -486,7 +486,7 @@ def refer_passes(r, stages):
 
 
 def way_waits(r, way, one_pass, ahead):
-    """A way to the last stage and back, for a first and a last micro-batch, beside passes ahead."""
+    """A way to the last stage and back, for a first and a last micro-batch, less passes done ahead."""
     forward = r.forward_share * one_pass
     if r.m - 1 <= ahead:
         return max(way - (r.m - 1) * min(forward, one_pass - forward), 0)
@@ -528,7 +528,7 @@ def refer_1f1b(r, stages, lacks):
 
 
 def refer_zero_bubble(r, stages):
-    """Qi et al. table 2, which stands where nothing replays the schedule."""
+    """Qi et al. table 2, used where nothing replays the schedule."""
     x = r.x
     waits = (stages[MIDDLE].forward + stages[MIDDLE].backward
              - (1 if x.schedule == ZERO_BUBBLE else 2) * stages[MIDDLE].weights)

@@ -102,7 +102,7 @@ class Sheet:
         return all(value == 1 for value in self.values[len(self.at):])
 
     def expect(self, cell, expected, scale=0.0):
-        """`scale` is what differences were taken of: what is left of it by rounding is no error."""
+        """`scale` is the size of the operands of a difference; rounding of them is not an error."""
         value = self.values[self.at[cell]]
         if not abs(value - expected) <= self.relative * (abs(expected) + 1e-2 * abs(scale or self.scale)):
             self.fail(f"{cell} is {value!r}, not {expected!r}")
@@ -141,7 +141,7 @@ class Random(random.Random):
         return float(1 << self.randint(0, most))
 
     def or_zero(self, value):
-        """Zero now and then, which stands for "as the rest says"; and one, the least that does not."""
+        """Sometimes zero, which means "derived from the rest", and sometimes one, the least other value."""
         pick = self.randrange(8)
         return 0.0 if pick < 4 else 1.0 if pick < 5 else value
 

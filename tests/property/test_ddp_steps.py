@@ -217,7 +217,7 @@ def expect_passes(b, job):
 
 
 def expect_stage(b, job, plan):
-    """What a timeline lays out of the first stage; the slowest one's passes and what is beside them."""
+    """The timeline of the first stage, and the passes of the slowest one with their messages."""
     stages = job.stages > 1
     every = plan.forward + plan.backward
     share = stage_share(*plan.stage, 0) if stages else 1

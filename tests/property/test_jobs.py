@@ -240,7 +240,7 @@ def expect_continuity(jobs, number, key, value, least, most):
 
 
 def is_free(one):
-    """A real number whose value means no more than its size; 0 of a quantity stands for one that is not known."""
+    """A real number whose value means no more than its size; 0 marks an unknown quantity."""
     _, _, kind, value, _, _, steps = one
     declared = steps and (value == 0 or not steps.startswith("0 "))
     return (kind == "real" or kind == "quantity" and value != 0) and not declared and math.isfinite(value)

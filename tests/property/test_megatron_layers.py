@@ -24,7 +24,7 @@ def over_plans(random, expect_cells):
 
 
 def seen_by_provider(*arguments):
-    """Every argument is seen, also those that tell shapes apart."""
+    """Every argument is used, also those that only distinguish shapes."""
     return 1e-3 + sum(1e-5 * (i + 2) * log1p(a) for i, a in enumerate(arguments))
 
 

@@ -64,7 +64,7 @@ class Kernels(Sheet):
         return self.gpu(f"{start}_{ENDINGS[self.precision if precision is None else precision]}")
 
     def factor(self, start, measured):
-        """What tells the named library from the others; 1 where its kernels have no such factor."""
+        """The factor of the named library over the others; 1 if its kernels lack one."""
         library = LIBRARIES[int(self.of("library"))]
         return self.gpu(f"{start}_{library}") if library in measured else 1
 

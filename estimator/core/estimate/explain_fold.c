@@ -33,7 +33,7 @@ typedef struct tree {
     size_t count;
     size_t lines; /* of what is open */
     size_t most;
-    size_t left; /* operands of the cell itself for which there is no line */
+    size_t left; /* direct operands of the cell without a line */
 } tree;
 
 static size_t cell_of(const tree *all, const st_explanation *step)

@@ -167,7 +167,7 @@ typedef struct st_timeline {
 /* Builds, replays and breaks down; what it owns is freed by st_timeline_free. */
 st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
                            st_timeline *timeline, st_errors *errors) ST_NODISCARD;
-/* Whether the sheet fills the roles without which there is no timeline. */
+/* Whether the sheet fills the roles that a timeline requires. */
 bool st_timeline_has_roles(const st_sheet *sheet);
 /* The step of its replay alone, in ticks; of plans whose passes are one time each without a graph.
  */
