@@ -25,19 +25,24 @@ typedef struct import_options {
     CLI_FLAG(import_options, strict, "strict",                                                     \
              "refuse keys that are neither read nor known as harmless")
 
+#define ROW_REPORT                                                                                 \
+    CLI_FLAG(cli_common, json, "json",                                                             \
+             "print the job and what became of every key of the source as JSON", .common = true)
+
 static const cli_option hf_rows[] = {
     ROW_CLUSTER,
     ROW_SET,
     CLI_TEXT(import_options, assume, "assume", "ARCHITECTURE",
              "read the file as this architecture, ignoring its own"),
     ROW_STRICT,
+    ROW_REPORT,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_END,
 };
 
 static const cli_option framework_rows[] = {
-    ROW_CLUSTER, ROW_SET, ROW_STRICT, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
+    ROW_CLUSTER, ROW_SET, ROW_STRICT, ROW_REPORT, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
 };
 
 static const cli_example hf_examples[] = {
@@ -119,21 +124,28 @@ static int run_import(cli_run *run)
         }
     }
     const import_options *options = run->options;
-    const st_import_request request = (st_import_request){.paths = run->paths,
-                                                          .file = source.file,
-                                                          .text = source.text,
-                                                          .length = source.length,
-                                                          .cluster = options->cluster,
-                                                          .assume = options->assume,
-                                                          .strict = options->strict,
-                                                          .sets = run->common.sets.items,
-                                                          .set_count = run->common.sets.count};
+    st_result report;
+    st_buffer report_job = {0};
+    st_buffer *job = run->common.json ? &report_job : &run->result;
+    const st_import_request request = (st_import_request){
+        .paths = run->paths,
+        .file = source.file,
+        .text = source.text,
+        .length = source.length,
+        .cluster = options->cluster,
+        .assume = options->assume,
+        .strict = options->strict,
+        .report = run->common.json ? st_result_begin(&report, run->arena) : NULL,
+        .sets = run->common.sets.items,
+        .set_count = run->common.sets.count};
     if (status == ST_OK)
-        status = framework < ST_FRAMEWORKS
-                     ? st_framework_import(framework, &request, &run->result, run->errors)
-                 : run->verb == &cli_verb_import_layers
-                     ? st_import_layers(&request, &run->result, run->errors)
-                     : st_import_hf(&request, &run->result, run->errors);
+        status =
+            framework < ST_FRAMEWORKS ? st_framework_import(framework, &request, job, run->errors)
+            : run->verb == &cli_verb_import_layers ? st_import_layers(&request, job, run->errors)
+                                                   : st_import_hf(&request, job, run->errors);
+    if (status == ST_OK && run->common.json)
+        cli_show(run, &report);
+    st_buffer_free(&report_job);
     return cli_exit_code(run, status);
 }
 

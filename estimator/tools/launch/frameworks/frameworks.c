@@ -81,6 +81,7 @@ static st_status import_file(st_framework framework, const st_import_request *re
     if (settings.count == 0)
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = request->file},
                        "no options of %s found", fw_title(framework));
+    megatron_remember_keys(&settings);
     fw_settle(framework, &settings);
     if (draft.status != ST_OK)
         return draft.status;

@@ -84,7 +84,10 @@ void fw_read_rows(megatron_run *settings, const fw_row *rows, size_t count)
             (rows[i].value != NULL && strcmp(option->value, rows[i].value) != 0))
             continue;
         st_draft_put(settings->draft, rows[i].key, option->line,
-                     is_any ? option->value : rows[i].when, rows[i].option);
+                     is_any ? option->value : rows[i].when,
+                     option->line > 0 || settings->is_export
+                         ? rows[i].option
+                         : st_draft_text(settings->draft, "default of %s", rows[i].option));
     }
 }
 

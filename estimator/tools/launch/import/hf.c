@@ -235,6 +235,7 @@ static void note_rest(hf_reader *reader)
                       context != NULL ? " is the longest that the model accepts." : ".");
     if (reader->draft->request->assume == NULL && reader->draft->errors != NULL)
         hf_refuse_widths(reader);
+    hf_remember_keys(reader);
     const char *unknown = hf_list_unknown(reader);
     if (unknown[0] != '\0' && reader->draft->request->strict)
         ST_NOTE(reader->draft, ST_ERR_NAME, hf_place(reader, NULL),
@@ -277,8 +278,10 @@ void hf_read_fields(hf_reader *reader)
     bool inputs = hf_bool(reader, "attention_bias qkv_bias use_qkv_bias add_qkv_bias",
                           kind == HF_QKV_BIAS || all);
     st_draft_put_bool(reader->draft, ST_KEY_MODEL_BIAS, mlp,
-                      kind == HF_BIAS_FIELD ? "biases that the file gives"
-                                            : hf_of_class(reader, "biases"));
+                      kind == HF_BIAS_FIELD && hf_find(reader, "use_bias bias add_bias_linear "
+                                                               "no_bias mlp_bias") != NULL
+                          ? "biases that the file gives"
+                          : hf_of_class(reader, "biases"));
     if (inputs && !mlp)
         st_draft_note(reader->draft, "Biases of the attention are left out: they are too few to "
                                      "matter.");
@@ -293,7 +296,7 @@ void hf_read_fields(hf_reader *reader)
                 node->name, st_or_none(st_json_describe(node, reader->draft->errors)));
     } else {
         st_draft_put_bool(reader->draft, ST_KEY_MODEL_DROPOUT, share > 0,
-                          node != NULL ? node->name : "the file has none");
+                          node != NULL ? node->name : hf_of_class(reader, "no dropout"));
         st_draft_put(reader->draft, ST_KEY_MODEL_NORM, 0,
                      (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
                      hf_of_class(reader, "norm"));

@@ -165,6 +165,8 @@ const char *hf_of_class(hf_reader *reader, const char *what);
 
 /* Reports fields that nobody looked at and that shape layers by their names. */
 void hf_refuse_widths(hf_reader *reader);
+/* Remembers what became of each field. */
+void hf_remember_keys(hf_reader *reader);
 /* Fields of the language model that nobody looked at and that matter for all we know. */
 const char *hf_list_unknown(hf_reader *reader);
 

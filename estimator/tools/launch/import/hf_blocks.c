@@ -168,10 +168,10 @@ void hf_read_extras(hf_reader *reader)
     unsigned traits = reader->family->traits;
     st_draft *draft = reader->draft;
     if ((traits & HF_SINKS) != 0)
-        st_draft_put_bool(draft, ST_KEY_MODEL_SINKS, true, "architecture");
+        st_draft_put_bool(draft, ST_KEY_MODEL_SINKS, true, hf_of_class(reader, "class"));
     if (hf_bool(reader, "attn_output_gate attention_output_gate mla_use_output_gate",
                 (traits & HF_GATED_ATTENTION) != 0))
-        st_draft_put_bool(draft, ST_KEY_MODEL_GATED_ATTENTION, true, "architecture");
+        st_draft_put_bool(draft, ST_KEY_MODEL_GATED_ATTENTION, true, hf_of_class(reader, "class"));
     if (hf_put_field(reader, ST_KEY_MODEL_INDEX_HEADS, "index_n_heads", false) != 0) {
         hf_put_field(reader, ST_KEY_MODEL_INDEX_DIM, "index_head_dim", true);
         hf_put_field(reader, ST_KEY_MODEL_INDEX_TOP_K, "index_topk", true);

@@ -334,14 +334,32 @@ void hf_refuse_widths(hf_reader *reader)
     }
 }
 
+static st_key_fate fate_of(const st_json *node)
+{
+    const bool is_known =
+        node->kind == ST_JSON_NULL || is_harmless(node->name) || st_ends_in(node->name, "_config");
+    return node->used ? ST_FATE_READ : is_known ? ST_FATE_HARMLESS : ST_FATE_UNKNOWN;
+}
+
+void hf_remember_keys(hf_reader *reader)
+{
+    const bool is_inner = reader->config != reader->top;
+    for (const st_json *node = reader->top->first; node != NULL; node = node->next)
+        st_draft_key(reader->draft, node->name, node->text, node->line, fate_of(node));
+    for (const st_json *node = is_inner ? reader->config->first : NULL; node != NULL;
+         node = node->next)
+        st_draft_key(reader->draft,
+                     st_draft_text(reader->draft, "%s.%s", reader->config->name, node->name),
+                     node->text, node->line, fate_of(node));
+}
+
 const char *hf_list_unknown(hf_reader *reader)
 {
     enum { SHOWN = 40 };
     st_buffer names = {0};
     size_t count = 0;
     for (const st_json *node = reader->config->first; node != NULL; node = node->next)
-        if (!node->used && node->kind != ST_JSON_NULL && !is_harmless(node->name) &&
-            !st_ends_in(node->name, "_config") && ++count <= SHOWN)
+        if (fate_of(node) == ST_FATE_UNKNOWN && ++count <= SHOWN)
             st_buffer_printf(&names, "%s%.80s", count > 1 ? ", " : "", node->name);
     if (count > SHOWN)
         st_buffer_printf(&names, " and %zu more", count - SHOWN);

@@ -192,7 +192,7 @@ static void put_mamba(hf_reader *reader)
         (void)hf_count(reader, "mamba_expand", 1, &times);
         st_draft_put_count(draft, ST_KEY_MODEL_MAMBA_HEADS, 0, times * hidden,
                            "channels of mamba_expand, each with a state of its own");
-        st_draft_put_count(draft, ST_KEY_MODEL_MAMBA_HEAD_DIM, 0, 1, "architecture");
+        st_draft_put_count(draft, ST_KEY_MODEL_MAMBA_HEAD_DIM, 0, 1, hf_of_class(reader, "class"));
         hf_put_field(reader, ST_KEY_MODEL_MAMBA_STATE, "mamba_d_state", true);
         if (node == NULL || node->kind == ST_JSON_STRING)
             st_draft_put_count(draft, ST_KEY_MODEL_MAMBA_RANK, 0, (hidden + 15) / 16,

@@ -124,7 +124,7 @@ bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
 
 static void put_rule(hf_reader *reader, const char *rule)
 {
-    st_draft_put(reader->draft, ST_KEY_MODEL_DELTA_RULE, 0, rule, "architecture");
+    st_draft_put(reader->draft, ST_KEY_MODEL_DELTA_RULE, 0, rule, hf_of_class(reader, "class"));
 }
 
 /* As many heads of keys as of values, and as wide. */

@@ -28,6 +28,8 @@ typedef struct st_import_request {
      */
     const char *const *carried;
     size_t carried_count;
+    struct st_node
+        *report; /* takes the job as data, and every key of the source; NULL: not asked */
 } st_import_request;
 
 /*

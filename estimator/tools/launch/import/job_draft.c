@@ -2,6 +2,7 @@
 /* Values and notes of a job file in the making; see job_draft.h. */
 #include "launch/import/job_draft.h"
 
+#include "base/chars.h"
 #include "base/text.h"
 #include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
@@ -60,6 +61,25 @@ void st_draft_note(st_draft *draft, const char *format, ...)
         st_draft_out_of_memory(draft);
     else
         draft->notes[draft->note_count++] = copy;
+}
+
+void st_draft_key(st_draft *draft, const char *name, const char *value, int line, st_key_fate fate)
+{
+    const st_source_key key = {name, value, line, fate};
+    if (draft->request->report == NULL)
+        return;
+    /* A setting may have lost its section on the way, "model." of "model.name". */
+    for (size_t i = 0; i < draft->key_count && fate != ST_FATE_READ; i++) {
+        st_source_key *known = &draft->keys[i];
+        const size_t section = strlen(known->name) - strlen(name);
+        if (known->line != line || !st_ends_in(known->name, name) ||
+            (section > 0 && known->name[section - 1] != '.'))
+            continue;
+        known->fate = fate;
+        return;
+    }
+    if (!ST_APPEND(draft->arena, draft->keys, draft->key_count, key))
+        st_draft_out_of_memory(draft);
 }
 
 const char *st_draft_source(const st_draft *draft)

@@ -16,6 +16,16 @@ typedef struct st_draft_value {
     const char *origin; /* for the comment */
 } st_draft_value;
 
+/* A key of the source and what became of it. */
+typedef enum st_key_fate { ST_FATE_READ, ST_FATE_HARMLESS, ST_FATE_UNKNOWN } st_key_fate;
+
+typedef struct st_source_key {
+    const char *name;
+    const char *value; /* NULL: a list or a map */
+    int line;
+    st_key_fate fate;
+} st_source_key;
+
 typedef struct st_draft {
     const st_import_request *request;
     st_arena *arena;
@@ -31,6 +41,8 @@ typedef struct st_draft {
     size_t constant_count;
     const char **files; /* "SECTION=NAME" of other sections */
     size_t file_count;
+    st_source_key *keys; /* of the source, for a report */
+    size_t key_count;
 } st_draft;
 
 /* Checks the request's cluster and assignments. */
@@ -60,6 +72,9 @@ const char *st_draft_keep(st_draft *draft, st_buffer *buffer);
 const char *st_draft_text(st_draft *draft, const char *format, ...) ST_PRINTF(2, 3);
 /* A comment of one paragraph; it may have blanks but no line ends. */
 void st_draft_note(st_draft *draft, const char *format, ...) ST_PRINTF(2, 3);
+
+/* Remembers a key of the source; of one that is known, a fate other than read. */
+void st_draft_key(st_draft *draft, const char *name, const char *value, int line, st_key_fate fate);
 
 /* What the job calls its source: the last part of the path, not where this machine keeps it. */
 const char *st_draft_source(const st_draft *draft);

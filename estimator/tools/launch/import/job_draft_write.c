@@ -4,6 +4,7 @@
  * a printable ASCII character becomes '?', so that no word can end its comment.
  */
 #include "launch/import/job_draft.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
@@ -147,6 +148,60 @@ static void write_missing(const st_draft *draft, st_buffer *buffer)
     write_paragraph(&next, buffer);
 }
 
+/* No key of the source gave the value: its origin is a default, or the class of an architecture. */
+static bool is_assumed(const char *origin)
+{
+    return strstr(origin, "default") != NULL || strstr(origin, "of architecture") != NULL;
+}
+
+static void put_value(st_node *row, const char *text)
+{
+    double number = 0;
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        st_put_bool(row, "value", text[0] == 't');
+    else if (st_number_parse(text, strlen(text), (st_place){0}, &number, NULL) == ST_OK)
+        st_put_number(row, "value", number);
+    else
+        st_put_text(row, "value", text);
+}
+
+/* The job as data, and the keys of the source by what became of them. */
+static void put_report(const st_draft *draft, const char *job)
+{
+    static const char *const lists[] = {"read", "harmless", "unknown"};
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    st_node *report = draft->request->report;
+    st_put_text(report, "source", st_draft_source(draft));
+    st_put_text(report, "cluster", draft->cluster);
+    st_node *values = st_put_list(report, "values");
+    for (size_t i = 0; i < count; i++) {
+        const st_draft_value *value = &draft->values[i];
+        if (value->text == NULL)
+            continue;
+        st_node *row = st_put_line_map(values, NULL);
+        st_put_text(row, "key", keys[i].path);
+        put_value(row, value->text);
+        st_put_text(row, "from", value->origin);
+        st_put_bool(row, "assumed", value->origin != NULL && is_assumed(value->origin));
+    }
+    for (size_t fate = 0; fate < ST_COUNT(lists); fate++) {
+        st_node *list = st_put_list(report, lists[fate]);
+        for (size_t i = 0; i < draft->key_count; i++) {
+            const st_source_key *key = &draft->keys[i];
+            if (key->fate != (st_key_fate)fate)
+                continue;
+            st_node *row = st_put_line_map(list, NULL);
+            st_put_text(row, "key", key->name);
+            st_put_text(row, "value", key->value);
+            if (key->line > 0)
+                st_put_count(row, "line", (uint64_t)key->line);
+        }
+    }
+    st_put_texts(report, "notes", draft->notes, draft->note_count);
+    st_put_text(report, "job", job);
+}
+
 st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
 {
     if (draft->status != ST_OK)
@@ -210,5 +265,9 @@ st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
             st_buffer_json_string(buffer, value);
         st_buffer_text(buffer, "\n");
     }
-    return buffer->failed ? st_out_of_memory(draft->errors) : ST_OK;
+    if (buffer->failed)
+        return st_out_of_memory(draft->errors);
+    if (draft->request->report != NULL)
+        put_report(draft, buffer->data);
+    return ST_OK;
 }

@@ -152,6 +152,8 @@ static const char *list_names(megatron_run *run, bool known, size_t *count)
         if (argument->used || megatron_is_harmless(argument->name) != known ||
             (!known && run->is_dump && megatron_is_off(argument->value)))
             continue;
+        st_draft_key(run->draft, argument->name, argument->value, argument->line,
+                     known ? ST_FATE_HARMLESS : ST_FATE_UNKNOWN);
         if (++*count <= SHOWN)
             st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "", argument->name);
     }
@@ -174,10 +176,21 @@ static void refuse_deciding(megatron_run *run)
     }
 }
 
+void megatron_remember_keys(megatron_run *run)
+{
+    if (run->draft->key_count > 0 || run->is_export)
+        return;
+    for (size_t i = 0; i < run->count; i++) {
+        const megatron_argument *argument = &run->arguments[i];
+        st_draft_key(run->draft, argument->name, argument->value, argument->line, ST_FATE_READ);
+    }
+}
+
 void megatron_account(megatron_run *run)
 {
     if (!run->is_export)
         refuse_deciding(run);
+    megatron_remember_keys(run);
     size_t skipped_count = 0;
     size_t unknown_count = 0;
     const char *skipped = list_names(run, true, &skipped_count);

@@ -144,6 +144,8 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
 
 /* megatron.c: every key of the job from the arguments, and a note on those that say nothing */
 void megatron_put_all(megatron_run *run);
+/* Remembers the keys of the source, before anything renames or settles them. */
+void megatron_remember_keys(megatron_run *run);
 /* Refuses or lists arguments that nobody looked at. */
 void megatron_account(megatron_run *run);
 

@@ -199,7 +199,7 @@ static void put_precision(megatron_run *run)
     const char *moment = megatron_text(run, "exp_avg_dtype");
     const char *type = bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
     st_draft_put(run->draft, ST_KEY_PRECISION_WEIGHTS, 0, type,
-                 bf16 || fp16 ? type : "neither bf16 nor fp16");
+                 bf16 || fp16 ? type : "default of bf16 and fp16");
     st_draft_put(run->draft, ST_KEY_PRECISION_COMMUNICATION, 0, type, "as the weights");
     /* bf16 accumulates and reduces gradients in fp32 by default. */
     bool fp32 = megatron_is_true(run, "accumulate_allreduce_grads_in_fp32", bf16) ||
