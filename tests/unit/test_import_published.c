@@ -27,7 +27,9 @@ static const published models[] = {
      "131072,"
      "\"mlp_bias\": false, \"model_type\": \"llama\", \"num_attention_heads\": 32,"
      "\"num_hidden_layers\": 32, \"num_key_value_heads\": 8, \"pretraining_tp\": 1,"
-     "\"rms_norm_eps\": 1e-05, \"rope_scaling\": {\"factor\": 8.0, \"rope_type\": \"llama3\"},"
+     "\"rms_norm_eps\": 1e-05, \"rope_scaling\": {\"factor\": 8.0, \"high_freq_factor\": 4.0, "
+     "\"low_freq_factor\": 1.0, \"original_max_position_embeddings\": 8192, \"rope_type\": "
+     "\"llama3\"},"
      "\"rope_theta\": 500000.0, \"tie_word_embeddings\": false, \"vocab_size\": 128256, " COMMON
      "}",
      "model.name=llama-3.1-8b model.layers=32 model.hidden=4096 model.ffn=14336 model.heads=32 "

@@ -48,8 +48,9 @@ static st_nccl_request requested(char *words, const char **file)
     st_nccl_request request = any;
     for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
         char *value = strchr(word, '=');
-        if (value++ == NULL)
+        if (value == NULL)
             continue;
+        value++;
         if (word[0] == 'f')
             *file = value;
         else if (word[0] == 'r')

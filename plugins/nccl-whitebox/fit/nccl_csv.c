@@ -477,11 +477,13 @@ bool st_nccl_is_lines(const st_nccl_input *input)
     file_line line = {.length = 0};
     while (line.length == 0 && next_line(&lines, &line))
         ;
+    if (line.length == 0)
+        return false;
     const char *end = line.text + line.length;
     const char *first = line.text;
-    while (line.length > 0 && first < end && is_blank(*first))
+    while (first < end && is_blank(*first))
         first++;
-    if (line.length == 0 || first == end)
+    if (first == end)
         return false;
     if (*first == '{')
         return end[-1] == '}' && !contains(&line, "results");
