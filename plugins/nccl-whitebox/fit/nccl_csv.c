@@ -481,10 +481,8 @@ bool st_nccl_is_lines(const st_nccl_input *input)
         return false;
     const char *end = line.text + line.length;
     const char *first = line.text;
-    while (first < end && is_blank(*first))
+    while (is_blank(*first)) /* a line does not end with a blank */
         first++;
-    if (first == end)
-        return false;
     if (*first == '{')
         return end[-1] == '}' && !contains(&line, "results");
     const char *second = first + 1;
