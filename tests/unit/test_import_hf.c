@@ -623,6 +623,7 @@ TEST(every_architecture_is_read)
                              "\"kda_layers\": [1, 2, 3, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15,"
                              "16, 17, 18, 19, 20, 21, 22],"
                              "\"num_heads\": 23, \"head_dim\": 127}"
+                       : strcmp(name, "longcat_flash") == 0 ? ", \"num_layers\": 11"
                        : strncmp(name, "lfm2", 4) == 0 || strncmp(name, "minimax", 7) == 0
                            ? ", \"full_attn_idxs\": [2, 5, 22]"
                            : "");

@@ -12,11 +12,11 @@
 
 #include <string.h>
 
-#define HEADS      "num_attention_heads n_head n_heads num_heads"
+#define HEADS      "num_attention_heads n_head n_heads num_heads attention_heads"
 #define KV         "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num"
-#define FFN        "intermediate_size n_inner ffn_dim ffn_hidden_size"
+#define FFN        "intermediate_size n_inner ffn_dim ffn_hidden_size dff"
 #define EXPERTS    "num_experts num_local_experts n_routed_experts moe_num_experts"
-#define EXPERT_FFN "moe_intermediate_size"
+#define EXPERT_FFN "moe_intermediate_size expert_ffn_hidden_size"
 #define SHARED_FFN                                                                                 \
     "shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size"
 #define SHARED "n_shared_experts num_shared_experts moe_num_shared_experts num_shared_expert"
@@ -91,7 +91,7 @@ static void put_attention(hf_reader *reader)
 
 static void put_ratio_ffn(hf_reader *reader)
 {
-    const st_json *ratio = hf_find(reader, "expansion_ratio");
+    const st_json *ratio = hf_find(reader, "expansion_ratio intermediate_multiple_size");
     double times = 0;
     if (ratio == NULL || ratio->kind != ST_JSON_NUMBER ||
         st_number_parse(ratio->text, strlen(ratio->text), (st_place){0}, &times, NULL) != ST_OK ||
@@ -109,6 +109,31 @@ static void pass_over_experts(hf_reader *reader)
     static const char *const fields[] = {EXPERTS, TOP_K, EXPERT_FFN, SHARED, SHARED_FFN};
     for (size_t i = 0; i < ST_COUNT(fields); i++)
         (void)hf_find(reader, fields[i]);
+}
+
+/* LongCat: some of the experts that a token may choose do nothing; on average they take their
+ * share. */
+static void put_idle_experts(hf_reader *reader, uint64_t experts, uint64_t visited)
+{
+    const st_json *node = hf_find(reader, "zero_expert_num");
+    uint64_t idle = 0;
+    if (node == NULL || !hf_number(reader, node, 0, &idle) || idle == 0 ||
+        st_draft_is_given(reader->draft, ST_KEY_MODEL_TOP_K))
+        return;
+    const uint64_t all = experts + idle;
+    if (visited * experts % all != 0) {
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "the average number of experts that compute is not whole" ST_FOUND
+                "%llu of %llu, of which %llu are idle" ST_HINT "set it with --set model.top_k=...",
+                (unsigned long long)visited, (unsigned long long)all, (unsigned long long)idle);
+        return;
+    }
+    st_draft_put_count(reader->draft, ST_KEY_MODEL_TOP_K, node->line, visited * experts / all,
+                       "those of moe_topk that compute, on average");
+    st_draft_note(reader->draft,
+                  "Of the %llu experts that a token visits, %llu of %llu are idle "
+                  "(zero_expert_num); the average is estimated.",
+                  (unsigned long long)visited, (unsigned long long)idle, (unsigned long long)all);
 }
 
 static void put_experts(hf_reader *reader)
@@ -134,6 +159,7 @@ static void put_experts(hf_reader *reader)
         ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, hf_find(reader, TOP_K)),
                 "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
                 (unsigned long long)experts);
+    put_idle_experts(reader, experts, visited);
     bool expert_field = (traits & (HF_DENSE_FFN_MLP | HF_EXPERT_FFN)) != 0;
     /* files with routed experts of this name have dense layers as wide as intermediate_size */
     bool needed =
@@ -386,30 +412,6 @@ bool hf_find_language_model(hf_reader *reader)
     return true;
 }
 
-static bool is_other_part(const char *name)
-{
-    static const char *const parts[] = {"vision",   "vit",       "visual",  "image",    "video",
-                                        "img",      "audio",     "speech",  "sound",    "talker",
-                                        "code2wav", "perceiver", "qformer", "projector"};
-    bool part = strstr(name, "_config") != NULL || st_ends_in(name, "_processor") ||
-                st_ends_in(name, "_lora");
-    for (size_t i = 0; part && i < ST_COUNT(parts); i++)
-        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
-            return true;
-    return false;
-}
-
-void hf_note_other_parts(hf_reader *reader)
-{
-    for (const st_json *node = reader->top->first; node != NULL; node = node->next) {
-        if (node->kind == ST_JSON_MAP && is_other_part(node->name))
-            st_draft_note(reader->draft,
-                          "Left out: %.40s. Only the language model was read, which is not the "
-                          "whole model.",
-                          node->name);
-    }
-}
-
 /* The known architecture with the most similar fields. */
 static const char *built_like(hf_reader *reader)
 {
@@ -456,7 +458,7 @@ static void refuse_unknown(hf_reader *reader)
 
 static bool has_field(const hf_reader *reader, const char *name)
 {
-    for (const st_json *node = reader->top->first; node != NULL; node = node->next)
+    for (const st_json *node = reader->config->first; node != NULL; node = node->next)
         if (strcmp(node->name, name) == 0)
             return true;
     return false;
@@ -466,24 +468,44 @@ static bool has_field(const hf_reader *reader, const char *name)
 static const char *part_by_name(const char *name)
 {
     if (strstr(name, "_vision") != NULL || st_ends_in(name, "_vit"))
-        return "vision model by its name";
+        return "a vision model by its name";
     if (strstr(name, "_audio") != NULL || strstr(name, "codec") != NULL ||
         st_ends_in(name, "_ctc") || st_ends_in(name, "_asr"))
-        return "speech model by its name";
+        return "a speech model by its name";
     return NULL;
 }
 
 /* Or by fields: they have no words. */
-static const char *part_by_fields(const hf_reader *reader)
+static const char *part_by_fields(hf_reader *reader)
 {
+    static const struct {
+        const char *field;
+        const char *kind;
+    } signs[] = {
+        {"relative_attention_num_buckets", "an encoder and a decoder"},
+        {"encoder_layers", "an encoder and a decoder"},
+        {"num_encoder_layers", "an encoder and a decoder"},
+        {"type_vocab_size", "an encoder"},
+        {"projection_dim", "an encoder"},
+        {"num_time_features", "a model of time series"},
+        {"num_input_channels", "a model of time series"},
+        {"horizon_length", "a model of time series"},
+        {"num_queries", "a vision model"},
+        {"state_dim", "a model of decisions"},
+    };
+    if (hf_bool(reader, "is_encoder_decoder", false))
+        return "an encoder and a decoder: is_encoder_decoder is true";
+    for (size_t i = 0; i < ST_COUNT(signs); i++)
+        if (has_field(reader, signs[i].field))
+            return st_draft_text(reader->draft, "%s: it has %s", signs[i].kind, signs[i].field);
     bool image = has_field(reader, "image_size") &&
                  (has_field(reader, "patch_size") || has_field(reader, "num_channels"));
     bool sound = has_field(reader, "num_mel_bins") || has_field(reader, "sampling_rate") ||
                  has_field(reader, "feat_extract_norm");
     if (has_field(reader, "vocab_size") || !(image || sound))
         return NULL;
-    return image ? "vision model: it has image_size and no vocab_size"
-                 : "speech model: it has fields of sounds and no vocab_size";
+    return image ? "a vision model: it has image_size and no vocab_size"
+                 : "a speech model: it has fields of sounds and no vocab_size";
 }
 
 /* The first class under 'architectures', such as LlamaForCausalLM; NULL where there is none. */
@@ -549,8 +571,8 @@ bool hf_find_family(hf_reader *reader)
         part = part != NULL ? part : part_by_name(shown);
         if (part != NULL)
             ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
-                    "architecture '%.60s' is a %s" ST_EXPECTED "a decoder-only language model",
-                    shown, part);
+                    "architecture '%.60s' is %s" ST_EXPECTED "a decoder-only language model", shown,
+                    part);
         if (part != NULL)
             return false;
     }

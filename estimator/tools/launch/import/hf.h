@@ -119,11 +119,14 @@ void hf_read_facts(hf_reader *reader, bool qkv_bias);
 
 /* hf_name.c: model.name, after everything else of the model */
 void hf_put_name(hf_reader *reader);
+/* How many parameters the sheet counts for the model of a draft; 0 if it cannot. */
+double hf_count_parameters(st_draft *draft);
+
+/* hf_encoder.c: notes the other parts of the model, which the estimate lacks, and their size */
+void hf_note_other_parts(hf_reader *reader);
 
 /* Steps into the map of the language model; false if it is not a map. */
 bool hf_find_language_model(hf_reader *reader);
-/* Notes the other parts of the model, which the estimate lacks. */
-void hf_note_other_parts(hf_reader *reader);
 /* The architecture's line of the table; false where it has none or is refused. */
 bool hf_find_family(hf_reader *reader);
 

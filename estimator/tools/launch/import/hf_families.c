@@ -16,7 +16,8 @@ enum {
 };
 
 static const hf_family families[] = {
-    {"aquila bamba bitnet cwm falcon_h1 glm_ocr_text granite helium hunyuan hunyuan_v1_dense "
+    {"aquila bamba bitnet chameleon cwm emu3_text_model falcon_h1 glm_ocr_text granite helium "
+     "hunyuan hunyuan_v1_dense "
      "hunyuan_vl_text hyperclovax internlm internlm2 internlm3 llama olmo2 olmo3 olmo_hybrid qwen3 "
      "qwen3_vl_text seed_oss solar",
      LLAMA, HF_BIAS_FIELD, HF_ROTARY},
@@ -29,13 +30,14 @@ static const hf_family families[] = {
      LLAMA, HF_QKV_BIAS, HF_ROTARY},
     {"baichuan exaone exaone4 jamba ministral ministral3 mistral phi3 phi3_v xverse", LLAMA,
      HF_NO_BIAS, HF_ROTARY},
-    {"ernie4_5 gemma gemma2 gemma3_text gemma3n_text minicpm smollm3 vaultgemma "
-     "voxtral_realtime_text",
+    {"ernie4_5 gemma gemma2 gemma3_text gemma3n_text minicpm paddleocr_vl paddleocr_vl_text "
+     "smollm3 "
+     "vaultgemma voxtral_realtime_text",
      GEMMA, HF_BIAS_FIELD, HF_ROTARY},
     {"deepseek_v2 deepseek_v3 deepseek_v32 glm4_moe_lite glm_moe_dsa kimi_k2 mistral4",
      LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
     {"apertus arcee mamba2 nanochat nemotron_h", 0, HF_BIAS_FIELD, HF_ROTARY},
-    {"codegen gpt_neox gptj persimmon phi", NEOX, HF_BIAS, HF_ROTARY},
+    {"codegen fuyu gpt_neox gptj persimmon phi", NEOX, HF_BIAS, HF_ROTARY},
     {"gpt2 gpt_bigcode gpt_neo openai-gpt", GPT, HF_BIAS, HF_LEARNED},
     {"exaone_moe minimax_m2 mixtral", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
     {"glm4_moe glm4v_moe_text qwen2_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
@@ -45,7 +47,8 @@ static const hf_family families[] = {
     {"phi4_multimodal phi4mm", GEMMA, HF_NO_BIAS, HF_ROTARY},
     {"qwen3_5_moe_text qwen3_next", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
     {"afmoe", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_NO_BIAS, HF_ROTARY},
-    {"bloom", GPT, HF_BIAS, HF_ROTARY},
+    {"bloom ctrl xglm", GPT, HF_BIAS, HF_ROTARY}, /* positions are not learned */
+    {"gpt_neox_japanese", GPT, HF_NO_BIAS, HF_ROTARY},
     {"cohere2_moe", HF_LAYER_NORM | HF_GATED | HF_TIED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
     {"dbrx", HF_LAYER_NORM | HF_GATED | HF_MOE, HF_NO_BIAS, HF_ROTARY},
     {"deepseek_v4", LLAMA | HF_MOE | HF_SHARED_KV, HF_BIAS_FIELD, HF_ROTARY},
@@ -59,12 +62,13 @@ static const hf_family families[] = {
     {"kimi_linear", LLAMA | HF_MOE | HF_MLA | HF_CHANNEL_DELTA, HF_NO_BIAS, HF_ROTARY},
     {"lfm2", GEMMA | HF_CONVOLUTION, HF_NO_BIAS, HF_ROTARY},
     {"lfm2_moe", GEMMA | HF_MOE | HF_CONVOLUTION, HF_NO_BIAS, HF_ROTARY},
+    {"longcat_flash", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
     {"llama4_text", LLAMA | HF_DENSE_FFN_MLP, HF_BIAS_FIELD, HF_ROTARY},
     {"mimo_v2_flash", LLAMA | HF_MOE | HF_SINKS, HF_BIAS_FIELD, HF_ROTARY},
     {"modernbert-decoder", HF_GATED | HF_TIED | HF_LAYER_NORM, HF_BIAS_FIELD, HF_ROTARY},
     {"mpt", GPT | HF_ALIBI_FIELD, HF_BIAS_FIELD, HF_LEARNED},
     {"nemotron", NEOX, HF_BIAS_FIELD, HF_ROTARY},
-    {"opt", GPT, HF_BIAS, HF_LEARNED_OFFSET},
+    {"biogpt opt", GPT, HF_BIAS, HF_LEARNED_OFFSET},
     {"orion", NEOX | HF_GATED, HF_NO_BIAS, HF_ROTARY},
     {"phimoe", NEOX | HF_GATED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
     {"qwen3_5_text", LLAMA | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
@@ -87,6 +91,10 @@ static const struct {
 } unused[] = {
     {"granitemoehybrid", "intermediate_size", NULL}, /* without experts */
     {"minimax_m2", "mlp_intermediate_size", NULL},
+    {"chameleon", "model_parallel_size", NULL},
+    {"fuyu", "image_size patch_size num_channels", NULL},             /* patches are tokens */
+    {"longcat_flash", "num_hidden_layers num_key_value_heads", NULL}, /* two in a layer */
+    {"longcat_flash", "zero_expert_type", NULL},
     {"mimo_v2_flash", "swa_head_dim swa_num_attention_heads swa_num_key_value_heads swa_v_head_dim",
      "Layers with a window are estimated with the heads of the others (swa_*)."},
     {"kimi_linear", "attn_res_block_size",
@@ -145,7 +153,8 @@ static const struct {
     {"aimv2 align altclip beit bit blip chinese_clip clip clip_vision_model clipseg "
      "conditional_detr convnext convnextv2 cvt data2vec-vision deformable_detr deit depth_anything "
      "depth_pro detr dinov2 dinov2_with_registers dinov3_vit donut-swin dpt efficientformer "
-     "efficientnet flava focalnet glpn grounding-dino groupvit hiera ijepa levit mask2former "
+     "efficientnet flava focalnet glpn grounding-dino groupvit hiera ijepa imagegpt levit "
+     "mask2former "
      "maskformer mobilenet_v1 mobilenet_v2 mobilevit oneformer owlv2 owlvit perceiver poolformer "
      "pvt regnet resnet rt_detr rt_detr_v2 sam sam2 sam3 segformer siglip siglip2 "
      "siglip_vision_model superpoint swin swin2sr swinv2 table-transformer timesformer "
@@ -162,6 +171,9 @@ static const struct {
     {"bart blenderbot fsmt led longt5 m2m_100 marian mbart mt5 pegasus switch_transformers t5 "
      "t5gemma udop umt5",
      "an encoder and a decoder"},
+    {"ernie4_5_moe_vl ernie4_5_vl_moe ernie4_5_vl_moe_text",
+     "a model whose experts of text and of images differ in width, which is not modelled"},
+    {"blt blt_patcher", "a model of bytes that it groups itself, which is not modelled"},
     {"plamo2 recurrent_gemma rwkv rwkv5 rwkv6 rwkv7 xlstm zamba zaya",
      "a model with recurrent layers"},
     {"falcon_mamba mamba", "a model with recurrent layers of Mamba-1, which are not modelled"},
@@ -169,8 +181,8 @@ static const struct {
                "which is not modelled"},
     {"deci gemma4 gemma4_text gemma4_unified nemotron-nas openelm",
      "a model whose layers differ from each other in width, which is not modelled"},
-    {"jetmoe longcat_flash", "a model with experts outside its MLP, which are not modelled"},
-    {"diffllama doge minimax_m3_vl step3_text step3_vl",
+    {"jetmoe", "a model with experts outside its MLP, which are not modelled"},
+    {"cpmant diffllama doge minimax_m3_vl reformer step3_text step3_vl xlnet",
      "a model with a kind of attention that is not modelled"},
     {"bailing_hybrid bailing_moe_linear",
      "a model with lightning attention, which is not modelled"},

@@ -3,6 +3,7 @@
 #include "launch/import/hf.h"
 #include "base/word_sets.h"
 
+#include "steptime/keys.h"
 #include "steptime/quantity.h"
 
 #include <math.h>
@@ -224,7 +225,9 @@ uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bo
 {
     uint64_t value = 0;
     const st_json *node = hf_find(reader, names);
-    if (node == NULL && is_null(reader, path, names))
+    /* An MLP without a gate is four times as wide as the model where its width is null. */
+    if (node == NULL && (needed || strcmp(path, ST_KEY_MODEL_FFN) != 0) &&
+        is_null(reader, path, names))
         return 0;
     uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
     if (unsaid > 0)
@@ -266,7 +269,7 @@ static const char harmless[] =
     "mtp_transformer_layers mtp_use_dedicated_embeddings mup_enabled n_ctx n_group n_positions "
     "no_repeat_ngram_size no_rope_layer_interval no_rope_layers norm_after_gate norm_before_gate "
     "norm_topk_prob norm_type normalization_function num_beam_groups num_beams num_hash_layers "
-    "num_key_value_heads num_ln_in_parallel_attn num_logits_to_keep num_media_embeds "
+    "num_key_value_heads num_labels num_ln_in_parallel_attn num_logits_to_keep num_media_embeds "
     "num_return_sequences offset_alibi order_of_interleaved_layers "
     "original_max_position_embeddings output_attentions output_dropout output_hidden_states "
     "output_router_logits output_scores parallel_attn partial_rotary_factor pool_type "

@@ -100,14 +100,18 @@ static void read_indices(hf_reader *reader, uint64_t layers, char *mixers)
 static void append_layers(hf_reader *reader, st_buffer *letters, const char *behind)
 {
     bool parallel = is_family(reader, "falcon_h1");
+    bool attends = is_family(reader, "longcat_flash");
     uint64_t layers = 0;
-    if (!hf_count(reader, HF_LAYERS, 1, &layers) || layers > ST_PATTERN_LAYERS)
+    if (attends && hf_find(reader, "num_layers") == NULL)
+        hf_missing(reader, "num_layers", ST_KEY_MODEL_PATTERN);
+    if (!hf_count(reader, attends ? "num_layers" : HF_LAYERS, 1, &layers) ||
+        layers > ST_PATTERN_LAYERS)
         return;
     char *mixers = st_draft_alloc(reader->draft, layers, sizeof *mixers);
     bool *dense = st_draft_alloc(reader->draft, layers, sizeof *dense);
     if (mixers == NULL || dense == NULL)
         return;
-    memset(mixers, 'M', layers); /* where no list says otherwise */
+    memset(mixers, attends ? '*' : 'M', layers); /* where no list says otherwise */
     if (is_family(reader, "jamba"))
         read_jamba(reader, layers, mixers, dense);
     read_indices(reader, layers, mixers);
@@ -123,6 +127,8 @@ static const char *behind_mixer(hf_reader *reader)
     uint64_t experts = 0;
     if (is_family(reader, "bamba") || is_family(reader, "falcon_h1"))
         return "-";
+    if (is_family(reader, "longcat_flash"))
+        return "-E*-"; /* the experts and the second half run side by side */
     if (is_family(reader, "mamba2"))
         return "";
     if (is_family(reader, "jamba")) {
@@ -251,5 +257,9 @@ bool hf_read_hybrid(hf_reader *reader)
     st_draft_put_pattern(draft, letters, node != NULL ? node->name : "layers");
     if (pattern.before[pattern.count].of[ST_LAYER_MAMBA] > 0)
         put_mamba(reader);
+    if (is_family(reader, "longcat_flash"))
+        st_draft_note(draft,
+                      "The experts of a layer run next to its second attention and MLP; they "
+                      "are estimated one after the other.");
     return true;
 }

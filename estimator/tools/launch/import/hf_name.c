@@ -94,7 +94,6 @@ static const char *usable(st_draft *draft, name_part part)
 
 /* ---- the number of parameters ---- */
 
-/* How many parameters the sheet that estimates the model counts; 0 if it cannot. */
 static double count_parameters(st_draft *draft, st_errors *quiet)
 {
     enum { ROOM = 2000 };
@@ -138,15 +137,21 @@ static double count_parameters(st_draft *draft, st_errors *quiet)
     return isfinite(parameters) ? parameters : 0;
 }
 
+double hf_count_parameters(st_draft *draft)
+{
+    st_errors *quiet = st_errors_create();
+    double parameters = count_parameters(draft, quiet);
+    st_errors_destroy(quiet);
+    return parameters;
+}
+
 /* ---- the name ---- */
 
 /* "qwen2-72.7b": the architecture, and parameters as people write them. */
 static const char *name_by_size(hf_reader *reader, const char **origin)
 {
     st_draft *draft = reader->draft;
-    st_errors *quiet = st_errors_create();
-    double millions = count_parameters(draft, quiet) / 1e6;
-    st_errors_destroy(quiet);
+    double millions = hf_count_parameters(draft) / 1e6;
     char name[NAME_BYTES + 1];
     (void)snprintf(name, sizeof name, "%s", reader->name);
     for (char *c = name; *c != '\0'; c++)
