@@ -449,7 +449,8 @@ static const char *environment(const exporter *export)
         return "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n";
     if (st_job_number(job, ST_KEY_PARALLEL_ZERO) > 1 && export->framework != ST_DEEPSPEED)
         return "unset CUDA_DEVICE_MAX_CONNECTIONS\n";
-    if (!groups && st_job_number(job, ST_KEY_OVERLAP_EP) > 0)
+    if (!groups && st_job_number(job, ST_KEY_PARALLEL_EP) > 1 &&
+        st_job_number(job, ST_KEY_OVERLAP_EP) > 0)
         return "export CUDA_DEVICE_MAX_CONNECTIONS=32\n";
     return "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
 }
@@ -542,11 +543,15 @@ st_status st_framework_export(st_framework framework, const st_paths *paths, con
         *export = (exporter){
             .framework = framework, .paths = paths, .job = job, .arena = arena, .errors = errors};
         export->options = options;
+        const fw_start start = {paths, job, &export->release};
         status =
             fw_release_load(framework, paths, options->version, arena, &export->release, errors);
-        if (status == ST_OK && (framework == ST_MEGATRON || framework == ST_MEGATRON_BRIDGE) &&
-            !fw_check_start(framework, job, &export->release, errors))
-            export->status = ST_ERR_VALUE;
+        if (status == ST_OK)
+            status = fw_check_start(framework, &start, errors);
+        if (status == ST_ERR_VALUE && framework <= ST_MEGATRON_BRIDGE) {
+            export->status = status; /* and what else is wrong is said */
+            status = ST_OK;
+        }
         if (status == ST_OK)
             status = export_job(export, file);
     }

@@ -80,8 +80,6 @@ static const fw_row plan_rows[] = {
     {ST_KEY_ATTENTION, "flash", "attention_backend", "flash"},
     {ST_KEY_ATTENTION, "unfused", "attention_backend", "unfused"},
     {ST_KEY_OVERLAP_GRADIENTS, "*", "overlap_grad_reduce", "True"},
-    {ST_KEY_OVERLAP_TP, "*", "tp_comm_overlap", "True"},
-    {ST_KEY_OVERLAP_EP, "*", "overlap_moe_expert_parallel_comm", "True"},
 };
 
 #define COUNT_OF(rows) (sizeof(rows) / sizeof *(rows))
@@ -122,6 +120,11 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
     if (count_of(job, ST_KEY_PARALLEL_TP) > 1 &&
         fw_is(job, ST_KEY_PARALLEL_SEQUENCE_PARALLEL, "true"))
         megatron_set(arguments, "sequence_parallel", "True", 0);
+    /* What nothing sends is not hidden. */
+    if (count_of(job, ST_KEY_PARALLEL_TP) > 1 && st_job_number(job, ST_KEY_OVERLAP_TP) > 0)
+        megatron_set(arguments, "tp_comm_overlap", "True", 0);
+    if (count_of(job, ST_KEY_PARALLEL_EP) > 1 && st_job_number(job, ST_KEY_OVERLAP_EP) > 0)
+        megatron_set(arguments, "overlap_moe_expert_parallel_comm", "True", 0);
     if (count_of(job, ST_KEY_MODEL_EXPERTS) > 0) {
         fw_set_count(arguments, "expert_model_parallel_size", count_of(job, ST_KEY_PARALLEL_EP));
         if (count_of(job, ST_KEY_PARALLEL_EXPERT_TP) > 0)

@@ -87,12 +87,14 @@ bool fw_release_has(const fw_release *release, const char *option)
     return until[0] == '\0' || compare(release->version, until) <= 0;
 }
 
-/* The row names words, and the value is none that the release takes. */
+/* The row names words, and the value is none that the release takes; or it is no whole number. */
 static bool is_other_word(const fw_release *release, const char *row, const char *value)
 {
     static const char *const types[] = {"flag", "int", "float", "text", "list"};
     const size_t end = strcspn(row, ";");
     size_t start = strncmp(row, "list of ", 8) == 0 ? 8 : 0;
+    if (end == 3 && strncmp(row, "int", 3) == 0)
+        return value[strspn(value, "-0123456789")] != '\0';
     for (size_t i = 0; i < ST_COUNT(types); i++)
         if (end == strlen(types[i]) && strncmp(row, types[i], end) == 0)
             return false;

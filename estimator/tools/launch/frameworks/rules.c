@@ -120,58 +120,7 @@ bool fw_is_carried(st_framework framework, const char *key)
     return framework == ST_MEGATRON_BRIDGE && strcmp(key, ST_KEY_PARALLEL_DP) == 0;
 }
 
-/* ---- combinations ---- */
-
-typedef struct plan_numbers {
-    double pp, tp, zero, chunks, experts;
-    double micro_batches;
-} plan_numbers;
-
-/* Megatron's interleaved schedule sends micro-batches in groups of as many as there are stages, and
- * refuses at its start a last group of fewer. */
-static bool check_interleaving(st_framework framework, const st_job *job, plan_numbers plan,
-                               st_errors *errors)
-{
-    if (plan.chunks <= 1 || plan.pp <= 1 || fmod(plan.micro_batches, plan.pp) == 0)
-        return true;
-    double nearest = fmax(plan.pp, plan.pp * round(plan.micro_batches / plan.pp));
-    double each = st_job_number(job, ST_KEY_BATCH_GLOBAL) / plan.micro_batches;
-    return fw_refuse(errors, framework,
-                     st_errors_text(errors, "%g micro-batches with %g interleaved stages",
-                                    plan.micro_batches, plan.pp),
-                     "its interleaved schedule needs a multiple of the stages",
-                     st_errors_text(errors,
-                                    "batch.global=%.0f (%g micro-batches) or "
-                                    "parallel.virtual_stages=1",
-                                    nearest * each, nearest));
-}
-
-static bool check_megatron(st_framework framework, const st_job *job, plan_numbers plan,
-                           st_errors *errors)
-{
-    bool fine = true;
-    if (plan.zero > 1 && plan.pp > 1)
-        fine = fw_refuse(errors, framework, "parallel.zero above 1 with pipeline stages",
-                         "its FSDP does not support pipeline stages", ST_KEY_PARALLEL_ZERO "=1");
-    if (plan.zero == 0 && !fw_is(job, ST_KEY_PRECISION_OPTIMIZER, "fp32"))
-        fine = fw_refuse(errors, framework, "precision.optimizer below fp32 with parallel.zero=0",
-                         "only the distributed optimizer supports moments below fp32",
-                         ST_KEY_PARALLEL_ZERO "=1");
-    if (plan.zero > 0 && st_job_number(job, ST_KEY_OVERLAP_PARAMETERS) > 0 &&
-        st_job_number(job, ST_KEY_OVERLAP_GRADIENTS) == 0)
-        fine = fw_refuse(errors, framework, "overlap.parameters without overlap.gradients",
-                         "--overlap-param-gather needs --overlap-grad-reduce",
-                         ST_KEY_OVERLAP_GRADIENTS "=1");
-    if (plan.experts > 0 && plan.tp > 1 && !fw_is(job, ST_KEY_PARALLEL_SEQUENCE_PARALLEL, "true"))
-        fine = fw_refuse(errors, framework,
-                         "experts with parallel.tp above 1 and no sequence "
-                         "parallelism",
-                         "its MoE layers need it", ST_KEY_PARALLEL_SEQUENCE_PARALLEL "=true");
-    if (plan.chunks > 1 && plan.pp == 1)
-        fine = fw_refuse(errors, framework, "parallel.virtual_stages above 1 without a pipeline",
-                         "chunks require pipeline stages", ST_KEY_PARALLEL_VIRTUAL_STAGES "=1");
-    return check_interleaving(framework, job, plan, errors) && fine;
-}
+/* ---- what a launch needs ---- */
 
 static bool has_values(st_framework framework, const st_job *job, st_errors *errors)
 {
@@ -209,16 +158,14 @@ static bool check_schedule(st_framework framework, const st_job *job, st_errors 
 
 bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
 {
-    const plan_numbers plan = {.pp = st_job_number(job, ST_KEY_PARALLEL_PP),
-                               .tp = st_job_number(job, ST_KEY_PARALLEL_TP),
-                               .zero = st_job_number(job, ST_KEY_PARALLEL_ZERO),
-                               .chunks = st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES),
-                               .experts = st_job_number(job, ST_KEY_MODEL_EXPERTS),
-                               .micro_batches = st_job_number(job, ST_KEY_BATCH_GLOBAL) /
-                                                st_job_number(job, ST_KEY_PARALLEL_DP) /
-                                                st_job_number(job, ST_KEY_BATCH_MICRO)};
     if (!has_values(framework, job, errors) || !check_schedule(framework, job, errors))
         return false;
+    const fw_ranks ranks = fw_ranks_of(job);
+    if (ranks.per_node > 0 && ranks.world % ranks.per_node != 0)
+        return fw_refuse(errors, framework,
+                         st_errors_text(errors, ST_KEY_PARALLEL_DP "=%g",
+                                        st_job_number(job, ST_KEY_PARALLEL_DP)),
+                         fw_reason(framework, ST_KEY_PARALLEL_DP), "");
     /* A mean over tokens is what a gate makes of an option, and no option. */
     double visited = st_job_number(job, ST_KEY_MODEL_TOP_K);
     if (visited != floor(visited) &&
@@ -235,18 +182,5 @@ bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
                       titles[framework], features);
         return false;
     }
-    if (framework == ST_TORCHTITAN)
-        return true; /* torchtitan.c has its rules */
-    if (framework != ST_DEEPSPEED)
-        return check_megatron(framework, job, plan, errors);
-    bool fine = true;
-    if (plan.zero > 1 && plan.pp > 1)
-        fine =
-            fw_refuse(errors, ST_DEEPSPEED, "parallel.zero above 1 with pipeline stages",
-                      "its pipeline engine accumulates whole gradients", ST_KEY_PARALLEL_ZERO "=1");
-    if (plan.experts > 0 && plan.pp > 1)
-        fine = fw_refuse(errors, ST_DEEPSPEED, "experts with pipeline stages",
-                         "Megatron-DeepSpeed trains them without its pipeline engine",
-                         ST_KEY_PARALLEL_PP "=1");
-    return fine;
+    return true;
 }

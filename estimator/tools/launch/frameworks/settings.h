@@ -93,9 +93,14 @@ bool fw_release_has(const fw_release *release, const char *option);
 /* Reports every option that the release does not accept. */
 bool fw_release_check(st_framework framework, const fw_release *release,
                       const megatron_run *settings, st_errors *errors);
-/* starts.c: reports what a release of Megatron-LM asserts of a plan at its start */
-bool fw_check_start(st_framework framework, const st_job *job, const fw_release *release,
-                    st_errors *errors);
+/* starts.c: reports what a release asserts of a plan at its start */
+typedef struct fw_start {
+    const st_paths *paths;
+    const st_job *job;
+    const fw_release *release;
+} fw_start;
+st_status fw_check_start(st_framework framework, const fw_start *start,
+                         st_errors *errors) ST_NODISCARD;
 /* The option is the launcher's. */
 bool fw_is_launcher(const char *name);
 

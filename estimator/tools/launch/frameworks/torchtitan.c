@@ -176,24 +176,7 @@ static bool check_layers(const st_job *job, st_errors *errors)
 
 bool fw_torchtitan_check(const st_job *job, st_errors *errors)
 {
-    const double zero = st_job_number(job, ST_KEY_PARALLEL_ZERO);
-    const double ranks =
-        st_job_number(job, ST_KEY_PARALLEL_DP) * st_job_number(job, ST_KEY_PARALLEL_CP);
-    const double others = st_job_number(job, ST_KEY_PARALLEL_TP) *
-                          st_job_number(job, ST_KEY_PARALLEL_PP) *
-                          st_job_number(job, ST_KEY_PARALLEL_CP);
     bool fine = check_model(job, errors) && check_layers(job, errors);
-    if (zero == 1 && ranks > 1)
-        fine = fw_refuse(errors, ST_TORCHTITAN, ST_KEY_PARALLEL_ZERO "=1",
-                         "it has DDP, and FSDP that splits gradients as well as optimizer state",
-                         ST_KEY_PARALLEL_ZERO "=2");
-    if (zero == 0 && st_job_number(job, ST_KEY_PARALLEL_DP) > 1 && others > 1)
-        fine =
-            fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=0 with other parallelism",
-                      "its DDP does not combine with other parallelism", ST_KEY_PARALLEL_ZERO "=2");
-    if (fw_is(job, ST_KEY_PRECISION_WEIGHTS, "fp16"))
-        fine = fw_refuse(errors, ST_TORCHTITAN, ST_KEY_PRECISION_WEIGHTS "=fp16",
-                         "it computes in bfloat16 or float32", ST_KEY_PRECISION_WEIGHTS "=bf16");
     if (st_job_number(job, ST_KEY_PARALLEL_PP) > 1 && chunks_of(job).layers == 0)
         fine =
             fw_refuse(errors, ST_TORCHTITAN, "this split of layers",
