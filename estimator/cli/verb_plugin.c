@@ -5,7 +5,9 @@
 #include "plugin/kit/probe_process.h"
 #include "plugin/kit/kit.h"
 #include "plugin/kit/manifest.h"
+#include "plugin/child.h"
 #include "plugin/module.h"
+#include "plugin/namespaces.h"
 #include "plugin/kit/new.h"
 #include "steptime/keys.h"
 
@@ -34,12 +36,16 @@ static const cli_option info_rows[] = {
     CLI_END};
 typedef struct check_options {
     double limit;
+    bool trace;
 } check_options;
 
 static const cli_option check_rows[] = {CLI_NUMBER(check_options, limit, "limit", "SECONDS", 0.1,
                                                    3600, "time limit of each check in seconds",
                                                    .range = "seconds, from 0.1 to 3600",
                                                    .initial = "10"),
+                                        CLI_FLAG(check_options, trace, "trace",
+                                                 "also list the system calls that the isolation "
+                                                 "refused the plugin"),
                                         CLI_ROWS_FORMS, CLI_ROW_COLOR, CLI_END};
 typedef struct new_options {
     const char *folder;
@@ -130,6 +136,9 @@ static int run_list(cli_run *run)
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = look_at_all(run, &list);
+    unsigned walls = 0;
+    if (status == ST_OK)
+        status = st_child_walls(run->arena, &walls, run->errors);
     if (status == ST_OK) {
         static const st_table_column columns[] = {
             {.ink = ST_INK_NAME}, {0}, {0}, {.elastic = true}, {.ink = ST_INK_FAINT}};
@@ -139,6 +148,10 @@ static int run_list(cli_run *run)
         st_table_show(st_say_table(root, columns, 5, 0), rows, "name,version,state,.what,.root");
         st_result_csv(&result, "plugins",
                       "name,version,state,reason,summary,providers,file,schedules");
+        const char *missing = st_walls_text(ST_WALLS & ~walls, run->arena);
+        st_put_text_or_null(root, "isolation_lacks", missing != NULL ? missing : "");
+        if (missing != NULL && missing[0] != '\0')
+            st_say(root, "\nThe isolation of plugins lacks here: %s\n", missing);
         cli_show(run, &result);
     }
     return cli_exit_code(run, status);
@@ -294,12 +307,23 @@ static void fill_finding(const void *context, size_t index, st_node *row)
     st_put_ink(row, kinds_found[finding->kind].ink);
 }
 
+static st_status check_plugin(cli_run *run, st_findings *found)
+{
+    const check_options *options = run->options;
+    st_check_request request = {.paths = run->paths,
+                                .name = run->arguments[0],
+                                .limit_ms = (unsigned)(options->limit * 1000)};
+    if (options->trace && (request.refused = st_refused_calls_create()) == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = st_plugin_check(&request, run->arena, found, run->errors);
+    st_refused_calls_destroy(request.refused);
+    return status;
+}
+
 static int run_check(cli_run *run)
 {
     st_findings found = {0};
     const char *file = NULL;
-    const check_options *options = run->options;
-    unsigned limit_ms = (unsigned)(options->limit * 1000);
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = st_plugin_locate(run->paths, run->arguments[0], (st_place){0}, run->arena, &file,
@@ -307,8 +331,7 @@ static int run_check(cli_run *run)
     if (status == ST_OK)
         st_plugin_warn_if_open(file, (st_place){0}, run->arena, run->errors);
     if (status == ST_OK)
-        status = st_plugin_check(run->paths, run->arguments[0], limit_ms, run->arena, &found,
-                                 run->errors);
+        status = check_plugin(run, &found);
     if (status == ST_OK) {
         const st_finding *findings = found.items;
         const size_t count = found.count;

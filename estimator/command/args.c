@@ -148,6 +148,8 @@ static st_status take_option(cli_run *run, const cli_option *option, const char 
                 run, st_errors_text(run->errors, "option --%s takes no value", option->name), NULL);
         return cli_option_take(run, option, NULL);
     }
+    if (value == NULL && option->bare != NULL)
+        value = option->bare;
     if (value == NULL && list->next < list->count)
         value = list->words[list->next++];
     if (value == NULL || value[0] == '\0')

@@ -18,6 +18,7 @@
 #include "steptime/job.h"
 
 typedef enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER } cli_color;
+typedef enum cli_isolate { CLI_ISOLATE_OFF, CLI_ISOLATE_ON, CLI_ISOLATE_STRICT } cli_isolate;
 typedef enum cli_check { CLI_CHECK_ALL, CLI_CHECK_NONE } cli_check;
 
 enum {
@@ -72,6 +73,7 @@ typedef struct cli_option {
     const char *name;    /* without the hyphens */
     const char *value;   /* what the value is called in help, NULL for flags */
     const char *choices; /* "auto always never", NULL: any value */
+    const char *bare;    /* a value follows '=' alone; this one holds without it */
     const char *doc;
     const char *key;     /* of a text: the key of the job that it sets */
     const char *initial; /* where it is not given: as a user would write it; help shows it */
@@ -101,7 +103,7 @@ typedef struct cli_common {
     bool json;
     bool quiet;     /* without warnings */
     bool partial;   /* of traces */
-    bool isolate;   /* plugins in processes of their own */
+    unsigned isolate; /* cli_isolate: plugins in processes of their own */
     unsigned check; /* a cli_check */
     unsigned color; /* a cli_color */
     const char *db;
@@ -406,10 +408,11 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
     CLI_FLAG(type, full_names, "full-names",                                                       \
              "show full names in the table; JSON and CSV always have them")
 #define CLI_ROW_ISOLATE                                                                            \
-    CLI_FLAG(cli_common, isolate, "isolate",                                                       \
-             "run plugins in separate processes that can only compute and read files; a crash is " \
-             "an error like any other",                                                            \
-             .common = true)
+    CLI_CHOICE(cli_common, isolate, "isolate", "strict", "off on strict",                          \
+               "run plugins in separate processes that can only compute and read files; a crash "  \
+               "is an error like any other; with =strict, fail where the system lacks a part of "  \
+               "the isolation",                                                                    \
+               .bare = "on", .common = true)
 #define CLI_ROW_STACK                                                                              \
     CLI_TEXT(cli_common, stack, "stack", "NAME|FILE",                                              \
              "use this software stack instead of the job's", .key = "stack",                       \

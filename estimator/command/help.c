@@ -29,7 +29,7 @@ void cli_write_option(const cli_option *option, st_buffer *buffer)
         st_buffer_printf(buffer, "-%c, ", option->letter);
     st_buffer_printf(buffer, "--%s", option->name);
     if (option->value != NULL)
-        st_buffer_printf(buffer, " %s", option->value);
+        st_buffer_printf(buffer, option->bare != NULL ? "[=%s]" : " %s", option->value);
 }
 
 void cli_write_meaning(const cli_option *option, st_buffer *buffer)

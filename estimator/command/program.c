@@ -6,6 +6,7 @@
 #include "base/scratch.h"
 #include "base/sized_struct.h"
 #include "command/stream.h"
+#include "plugin/child.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
     st_status status = cli_parse(run, count, words);
     if (status == ST_OK && !run->common.help && !run->common.version)
         status = cli_check_results(run);
+    if (status == ST_OK && run->common.isolate == CLI_ISOLATE_STRICT)
+        status = st_walls_demand(run->arena, run->errors);
     if (status != ST_OK)
         return cli_exit_code(run, status);
     /* Help and version are wanted whatever else the command line has. */

@@ -33,7 +33,7 @@ st_status cli_paths(cli_run *run)
     if (status == ST_OK)
         st_paths_set_profiles(run->paths, run->common.db);
     if (status == ST_OK)
-        st_paths_set_isolation(run->paths, run->common.isolate);
+        st_paths_set_isolation(run->paths, run->common.isolate != CLI_ISOLATE_OFF);
     return status;
 }
 
@@ -52,7 +52,7 @@ st_estimate_request cli_estimate_request(const cli_run *run)
                                  .all = common->all,
                                  .checks_warn = common->check == CLI_CHECK_NONE,
                                  .profiles = common->db,
-                                 .isolate = common->isolate};
+                                 .isolate = common->isolate != CLI_ISOLATE_OFF};
 }
 
 st_estimate_view cli_view(const cli_run *run)

@@ -19,8 +19,8 @@
 
 enum { LONG_TEXT = 23850 }; /* several reads of a pipe */
 
-static const st_child_limits limits = {20000, 0};
-static const st_child_limits short_limits = {150, 0};
+static const st_child_limits limits = {20000, 0, NULL};
+static const st_child_limits short_limits = {150, 0, NULL};
 
 static void answer(void *context, st_buffer *text)
 {

@@ -180,10 +180,9 @@ TEST(texts_name_what_holds)
 {
     st_arena *arena = st_arena_create();
     assert_non_null(arena);
-    assert_string_equal(st_walls_text(0, arena),
-                        "resource limits only; namespaces are not available");
-    assert_string_equal(st_walls_text(ST_WALL_FILTER, arena),
-                        "filtered system calls; namespaces are not available");
+    assert_string_equal(st_walls_text(0, arena), "");
+    assert_string_equal(st_walls_text(ST_WALL_FILTER | ST_WALL_LANDLOCK, arena),
+                        "filtered system calls, locked files and ports");
     assert_string_equal(st_walls_text(ST_WALL_FILTER | ST_WALL_USER | ST_WALL_NETWORK, arena),
                         "filtered system calls, no network, no root privileges");
     st_arena_destroy(arena);

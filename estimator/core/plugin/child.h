@@ -3,11 +3,12 @@
 #ifndef STEPTIME_PLUGIN_CHILD_H
 #define STEPTIME_PLUGIN_CHILD_H
 
-#include "steptime/arena.h"
+#include "plugin/call_filter.h"
 
 typedef struct st_child_limits {
     unsigned time_ms;
-    size_t memory_bytes; /* address space beyond what is in use; 0: no limit */
+    size_t memory_bytes;       /* address space beyond what is in use; 0: no limit */
+    st_refused_calls *refused; /* counts refused calls, in shared memory; NULL: nobody asks */
 } st_child_limits;
 
 typedef enum st_child_end {
@@ -38,6 +39,11 @@ typedef void (*st_child_work)(void *context, st_buffer *text);
  */
 st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
                        st_arena *arena, st_child_result *result, st_errors *errors) ST_NODISCARD;
+
+/* Which walls this system gives a child, without any foreign code. */
+st_status st_child_walls(st_arena *arena, unsigned *walls, st_errors *errors) ST_NODISCARD;
+/* An error that names the walls which are missing; for a process that runs nothing without them. */
+st_status st_walls_demand(st_arena *arena, st_errors *errors) ST_NODISCARD;
 
 /* What an answer is that no child of ours gives: "it forged its answer". */
 extern const char st_child_forged[];

@@ -7,20 +7,23 @@
 #ifndef STEPTIME_PLUGIN_CONFINE_H
 #define STEPTIME_PLUGIN_CONFINE_H
 
-#include <stdbool.h>
+#include "plugin/call_filter.h"
+
 #include <stddef.h>
 
 typedef struct st_confine_limits {
     size_t memory_bytes; /* of address space; 0: no limit */
     int kept;            /* the descriptor that stays open with the standard streams; -1: none */
+    st_refused_calls
+        *refused; /* counts them, in memory shared with the caller; NULL: nobody asks */
 } st_confine_limits;
 
 /*
  * For a process that was just forked: standard streams become /dev/null, other descriptors are
  * closed, and the rest holds from now on. Limits of resources hold on every system; the result says
- * whether the kernel also refuses calls (seccomp).
+ * what the kernel also refuses: ST_WALL_FILTER, ST_WALL_LANDLOCK (namespaces.h).
  */
-bool st_confine(const st_confine_limits *limits);
+unsigned st_confine(const st_confine_limits *limits);
 
 /* The part that concerns open files. */
 void st_confine_files(int kept);

@@ -128,7 +128,7 @@ static st_status refuse(const st_plugin_module *module, st_place place, const ch
 st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place place,
                                st_arena *arena, const st_plugin_module **module, st_errors *errors)
 {
-    const st_child_limits limits = {LOAD_LIMIT_MS, memory_limit};
+    const st_child_limits limits = {LOAD_LIMIT_MS, memory_limit, NULL};
     st_child_result result;
     const char *file = NULL;
     st_plugin_module *loaded = st_arena_alloc(arena, 1, sizeof *loaded);

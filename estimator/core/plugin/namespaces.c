@@ -236,24 +236,23 @@ void st_namespaces_end(pid_t keeper, int *status)
         continue;
 }
 
+static const struct {
+    unsigned wall;
+    const char *text;
+} wall_names[] = {{ST_WALL_FILTER, "filtered system calls"},
+                  {ST_WALL_LANDLOCK, "locked files and ports"},
+                  {ST_WALL_FILES, "read-only files"},
+                  {ST_WALL_NETWORK, "no network"},
+                  {ST_WALL_PROCESSES, "no access to other processes"},
+                  {ST_WALL_IPC, "no shared memory"},
+                  {ST_WALL_USER, "no root privileges"}};
+
 const char *st_walls_text(unsigned walls, st_arena *arena)
 {
-    static const struct {
-        unsigned wall;
-        const char *text;
-    } names[] = {{ST_WALL_FILTER, "filtered system calls"},
-                 {ST_WALL_FILES, "read-only files"},
-                 {ST_WALL_NETWORK, "no network"},
-                 {ST_WALL_PROCESSES, "no access to other processes"},
-                 {ST_WALL_IPC, "no shared memory"},
-                 {ST_WALL_USER, "no root privileges"}};
     const char *text = "";
-    for (size_t i = 0; i < ST_COUNT(names) && text != NULL; i++)
-        if ((walls & names[i].wall) != 0)
-            text =
-                st_arena_printf(arena, "%s%s%s", text, text[0] != '\0' ? ", " : "", names[i].text);
-    if (text == NULL || (walls & ~(unsigned)ST_WALL_FILTER) != 0)
-        return text;
-    return st_arena_printf(arena, "%s; namespaces are not available",
-                           text[0] != '\0' ? text : "resource limits only");
+    for (size_t i = 0; i < ST_COUNT(wall_names) && text != NULL; i++)
+        if ((walls & wall_names[i].wall) != 0)
+            text = st_arena_printf(arena, "%s%s%s", text, text[0] != '\0' ? ", " : "",
+                                   wall_names[i].text);
+    return text;
 }

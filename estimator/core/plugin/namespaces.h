@@ -12,12 +12,14 @@
 #include <sys/types.h>
 
 enum {
-    ST_WALL_FILTER = 1,    /* calls that start, signal, write or talk are refused */
-    ST_WALL_USER = 2,      /* no rights over what belongs to others, even for root */
-    ST_WALL_NETWORK = 4,   /* no network at all */
-    ST_WALL_IPC = 8,       /* no shared memory or queues of others */
-    ST_WALL_FILES = 16,    /* every file system is mounted read-only */
-    ST_WALL_PROCESSES = 32 /* reaches no process of others, and leaves none */
+    ST_WALL_FILTER = 1,     /* only the calls that computing needs are allowed */
+    ST_WALL_USER = 2,       /* no rights over what belongs to others, even for root */
+    ST_WALL_NETWORK = 4,    /* no network at all */
+    ST_WALL_IPC = 8,        /* no shared memory or queues of others */
+    ST_WALL_FILES = 16,     /* every file system is mounted read-only */
+    ST_WALL_PROCESSES = 32, /* reaches no process of others, and leaves none */
+    ST_WALL_LANDLOCK = 64,  /* Landlock: changes no file and uses no port, whatever calls do it */
+    ST_WALLS = 127
 };
 
 enum { ST_NO_PROCESS = 71 }; /* a keeper's status where the system starts no more; as sysexits.h */
@@ -34,7 +36,8 @@ pid_t st_namespaces_fork(unsigned *walls);
  * is killed after a second. */
 void st_namespaces_end(pid_t keeper, int *status);
 
-/* "filtered system calls, read-only files, no network, ..."; NULL when out of memory. */
+/* "filtered system calls, read-only files, no network, ..."; "" for none, NULL when out of memory.
+ */
 const char *st_walls_text(unsigned walls, st_arena *arena);
 
 #endif

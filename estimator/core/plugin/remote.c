@@ -116,9 +116,8 @@ static void be_server(const st_remote *remote, unsigned walls)
     static lane_thread threads[MOST_LANES];
     const struct timespec nap = {.tv_nsec = LOOK_FOR_KEEPER_MS * 1000000L};
     pid_t keeper = getppid();
-    bool filtered = st_confine(&(st_confine_limits){remote->server.memory_bytes, -1});
     st_remote_lane *first = &remote->lanes[0];
-    first->walls = walls | (filtered ? (unsigned)ST_WALL_FILTER : 0);
+    first->walls = walls | st_confine(&(st_confine_limits){remote->server.memory_bytes, -1, NULL});
     first->result = remote->server.open(remote->server.context, first);
     for (size_t i = 0; i < remote->lane_count && first->result == 0; i++) {
         pthread_t thread;

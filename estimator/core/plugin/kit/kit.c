@@ -25,6 +25,7 @@ typedef struct trial {
     const char *name;
     size_t check;   /* its index in the table */
     unsigned walls; /* around the child that checked (namespaces.h); 0 where it crashed */
+    st_refused_calls *refused; /* of all checks; NULL: nobody asks */
     st_arena *arena;
     st_errors *errors;
     const st_plugin_module *module;
@@ -495,7 +496,8 @@ static void work(void *context, st_buffer *text)
 static st_status run_check(trial *test, unsigned limit_ms, st_arena *arena, st_finding *finding,
                            st_errors *errors)
 {
-    const st_child_limits limits = {limit_ms, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024};
+    const st_child_limits limits = {limit_ms, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024,
+                                    test->refused};
     st_child_result result;
     st_status status = st_child_run(work, test, &limits, arena, &result, errors);
     if (status != ST_OK)
@@ -516,31 +518,54 @@ static st_status run_check(trial *test, unsigned limit_ms, st_arena *arena, st_f
     return finding->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
 
-st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
-                          st_arena *arena, st_findings *findings, st_errors *errors)
+/* What the walls around the checks are, and, where they are counted, the calls that they refused.
+ */
+static st_status put_isolation(const st_check_request *request, unsigned walls, st_arena *arena,
+                               st_findings *findings)
 {
-    st_finding *list = st_arena_alloc(arena, CHECKS + 2, sizeof(*list));
+    const char *text = st_walls_text(walls, arena);
+    const char *missing = st_walls_text(ST_WALLS & ~walls, arena);
+    if (text == NULL || missing == NULL)
+        return ST_ERR_MEMORY;
+    findings->items[findings->count++] = (st_finding){
+        .check = "the system isolates it from the machine",
+        .kind = (walls & ST_WALL_FILTER) != 0 ? ST_FINDING_PASS : ST_FINDING_SKIP,
+        .text = missing[0] == '\0'
+                    ? text
+                    : st_arena_printf(arena, "%s; not available here: %s",
+                                      text[0] != '\0' ? text : "resource limits only", missing)};
+    if (request->refused != NULL) {
+        const char *refused = st_refused_text(request->refused, arena);
+        findings->items[findings->count++] = (st_finding){
+            .check = "it makes only calls that isolation allows",
+            .kind = refused == NULL || refused[0] == '\0' ? ST_FINDING_PASS : ST_FINDING_SKIP,
+            .text = refused == NULL      ? NULL
+                    : refused[0] == '\0' ? ""
+                                         : st_arena_printf(arena, "refused: %s", refused)};
+    }
+    return findings->items[findings->count - 1].text != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+st_status st_plugin_check(const st_check_request *request, st_arena *arena, st_findings *findings,
+                          st_errors *errors)
+{
+    const st_paths *paths = request->paths;
+    const char *name = request->name;
+    st_finding *list = st_arena_alloc(arena, CHECKS + 3, sizeof(*list));
     st_status status = list == NULL ? ST_ERR_MEMORY : ST_OK;
     unsigned walls = 0;
     *findings = (st_findings){.items = list};
     for (size_t i = 0; i < CHECKS && status == ST_OK; i++) {
-        trial test = {.paths = paths, .name = name, .check = i};
+        trial test = {.paths = paths, .name = name, .check = i, .refused = request->refused};
         list[i].check = checks[i].name;
-        status = run_check(&test, limit_ms, arena, &list[i], errors);
+        status = run_check(&test, request->limit_ms, arena, &list[i], errors);
         findings->count = i + 1;
         walls |= test.walls;
         if (i == 0 && status == ST_OK && list[0].kind == ST_FINDING_FAIL)
             return ST_OK;
     }
-    if (status == ST_OK) {
-        /* The isolation of the checks before it; it counts from a filter of calls on. */
-        const char *text = st_walls_text(walls, arena);
-        findings->items[findings->count++] =
-            (st_finding){.check = "the system isolates it from the machine",
-                         .kind = (walls & ST_WALL_FILTER) != 0 ? ST_FINDING_PASS : ST_FINDING_SKIP,
-                         .text = text};
-        status = text != NULL ? ST_OK : ST_ERR_MEMORY;
-    }
+    if (status == ST_OK)
+        status = put_isolation(request, walls, arena, findings);
     if (status != ST_OK)
         return status;
     /* The last check, after those that run code of the plugin. */

@@ -3,6 +3,7 @@
 #ifndef STEPTIME_PLUGIN_KIT_KIT_H
 #define STEPTIME_PLUGIN_KIT_KIT_H
 
+#include "plugin/call_filter.h"
 #include "plugin/plugins.h"
 
 typedef enum st_finding_kind { ST_FINDING_PASS, ST_FINDING_FAIL, ST_FINDING_SKIP } st_finding_kind;
@@ -18,8 +19,15 @@ typedef struct st_findings {
     size_t count;
 } st_findings;
 
+typedef struct st_check_request {
+    const st_paths *paths;
+    const char *name;          /* or a path with a '/' */
+    unsigned limit_ms;         /* of each check */
+    st_refused_calls *refused; /* counts calls that were refused, in shared memory; may be NULL */
+} st_check_request;
+
 /* Runs all checks. Stops after the first one if the plugin cannot be loaded. */
-st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
-                          st_arena *arena, st_findings *findings, st_errors *errors) ST_NODISCARD;
+st_status st_plugin_check(const st_check_request *request, st_arena *arena, st_findings *findings,
+                          st_errors *errors) ST_NODISCARD;
 
 #endif

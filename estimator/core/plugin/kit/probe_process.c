@@ -80,7 +80,7 @@ static st_status refuse(const visit *request, const char *reason, st_errors *err
 st_status st_plugin_probe(const st_paths *paths, const char *name, const st_plugin_viewer *viewer,
                           st_arena *arena, st_buffer *text, st_errors *errors)
 {
-    const st_child_limits limits = {LIMIT_MS, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024};
+    const st_child_limits limits = {LIMIT_MS, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024, NULL};
     visit request = {.paths = paths, .name = name, .viewer = viewer};
     st_child_result result;
     st_status status = st_child_run(work, &request, &limits, arena, &result, errors);

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every system call, tried by a confined plugin, changes nothing outside: calls.py STEPTIME MODULES
+
+The plugin is looked at on a pseudo-terminal, with namespaces and where they are forbidden, as this user and, for
+root, as nobody. Folder, process and tables of the kernel are compared before and after. Prints TAP.
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT_S = 60
+NOBODY = 65534
+TABLES = ['/proc/sysvipc/shm', '/proc/sysvipc/msg', '/proc/sysvipc/sem', '/proc/keys']
+# A process whose user may make no namespaces.
+FORBID = ['unshare', '-Ur', 'sh', '-c', 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"', 'sh']
+
+
+def state_of(folder, victim):
+    """What a plugin must not change."""
+    files = {}
+    for path in [folder, *sorted(folder.rglob('*'))]:
+        status = os.lstat(path)
+        files[str(path)] = (status.st_mode, status.st_uid, status.st_gid, status.st_size, status.st_mtime_ns,
+                            status.st_ctime_ns, os.listxattr(path) if path.exists() else [],
+                            path.read_bytes() if path.is_file() else b'')
+    process = (victim.poll(), os.getpriority(os.PRIO_PROCESS, victim.pid), os.sched_getaffinity(victim.pid),
+               os.sched_getscheduler(victim.pid), pathlib.Path(f'/proc/{victim.pid}/limits').read_text(),
+               pathlib.Path(f'/proc/{victim.pid}/stat').read_text().split()[2])
+    tables = {name: pathlib.Path(name).read_text() for name in TABLES if os.access(name, os.R_OK)}
+    for name, text in tables.items():  # when a key expires changes by itself
+        tables[name] = re.sub(r'\s\d+[smhdw]\s', ' ', text)
+    return files, process, tables
+
+
+def on_terminal(words, environment, user):
+    """Runs a command on a pseudo-terminal: its status, and all that the terminal showed."""
+    child, master = pty.fork()
+    if child == 0:
+        if user is not None:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+        os.execvpe(words[0], words, environment)
+    shown = b''
+    until = time.monotonic() + LIMIT_S
+    while time.monotonic() < until:
+        if not select.select([master], [], [], 0.2)[0]:
+            continue
+        try:
+            block = os.read(master, 65536)
+        except OSError:  # the last process closed its end
+            break
+        if not block:
+            break
+        shown += block
+    os.close(master)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode(errors='replace')
+
+
+def main():
+    program, modules = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
+    work = pathlib.Path(tempfile.mkdtemp())
+    tree = work / 'tree/plugins/bad-calls'
+    tree.mkdir(parents=True)
+    shutil.copy(modules / 'bad-calls.so', tree)
+    look = [program, 'plugin', 'info', 'bad-calls', '--json', '--path', str(work / 'tree')]
+    can_forbid = subprocess.run([*FORBID, 'true'], capture_output=True, check=False).returncode == 0
+    cases = [('with namespaces', [], None), ('without namespaces', FORBID, None)]
+    if os.getuid() == 0:
+        cases += [('with namespaces, as nobody', [], NOBODY), ('without namespaces, as nobody', FORBID, NOBODY)]
+    print(f'1..{len(cases)}')
+    failed = 0
+    for number, (title, before, user) in enumerate(cases, 1):
+        if before and not can_forbid:
+            print(f'ok {number} - {title} # SKIP no namespace to forbid namespaces in')
+            continue
+        folder = pathlib.Path(tempfile.mkdtemp())
+        (folder / 'file').write_text('2.385\n')
+        for path in [work, folder, folder / 'file']:
+            path.chmod(0o755)
+            if user is not None and path != work:
+                os.chown(path, user, user)
+        victim = subprocess.Popen(['sleep', str(2 * LIMIT_S)], user=user, stdin=subprocess.DEVNULL)
+        environment = {**os.environ, 'VICTIM_FOLDER': str(folder), 'VICTIM_PROCESS': str(victim.pid)}
+        time.sleep(0.1)  # until it sleeps
+        then = state_of(folder, victim)
+        status, shown = on_terminal([*before, *look], environment, user)
+        time.sleep(0.1)
+        now = state_of(folder, victim)
+        summary = ''
+        if status == 0:
+            summary = json.loads(shown).get('summary', '')
+        faults = [] if status == 0 else [f'status {status}: {shown[-400:]}']
+        faults += [f'changed: {old} -> {new}' for old, new in zip(then, now) if old != new]
+        if not re.fullmatch(r'[1-9]\d{3,} tried, through: none', summary):
+            faults.append(f'summary: {summary}')
+        victim.kill()
+        victim.wait()
+        shutil.rmtree(folder)
+        failed += bool(faults)
+        print(f'{"not ok" if faults else "ok"} {number} - {title}: {summary[:40]}')
+        for fault in faults:
+            print('# ' + fault[:1500].replace('\n', '\n# '))
+        sys.stdout.flush()
+    shutil.rmtree(work)
+    return failed > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
