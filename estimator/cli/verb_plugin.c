@@ -5,9 +5,7 @@
 #include "plugin/kit/probe_process.h"
 #include "plugin/kit/kit.h"
 #include "plugin/kit/manifest.h"
-#include "plugin/child.h"
 #include "plugin/module.h"
-#include "plugin/namespaces.h"
 #include "plugin/kit/new.h"
 #include "steptime/keys.h"
 
@@ -136,9 +134,9 @@ static int run_list(cli_run *run)
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = look_at_all(run, &list);
-    unsigned walls = 0;
+    const char *lacking = "";
     if (status == ST_OK)
-        status = st_child_walls(run->arena, &walls, run->errors);
+        status = st_plugin_isolation_lacks(run->arena, &lacking, run->errors);
     if (status == ST_OK) {
         static const st_table_column columns[] = {
             {.ink = ST_INK_NAME}, {0}, {0}, {.elastic = true}, {.ink = ST_INK_FAINT}};
@@ -148,10 +146,9 @@ static int run_list(cli_run *run)
         st_table_show(st_say_table(root, columns, 5, 0), rows, "name,version,state,.what,.root");
         st_result_csv(&result, "plugins",
                       "name,version,state,reason,summary,providers,file,schedules");
-        const char *missing = st_walls_text(ST_WALLS & ~walls, run->arena);
-        st_put_text_or_null(root, "isolation_lacks", missing != NULL ? missing : "");
-        if (missing != NULL && missing[0] != '\0')
-            st_say(root, "\nThe isolation of plugins lacks here: %s\n", missing);
+        st_put_text_or_null(root, "isolation_lacks", lacking);
+        if (lacking[0] != '\0')
+            st_say(root, "\nThe isolation of plugins lacks here: %s\n", lacking);
         cli_show(run, &result);
     }
     return cli_exit_code(run, status);

@@ -6,11 +6,23 @@
 #include "base/scratch.h"
 #include "base/sized_struct.h"
 #include "command/stream.h"
-#include "plugin/child.h"
+#include "plugin/kit/probe_process.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static st_status demand_isolation(cli_run *run)
+{
+    const char *lacking = "";
+    st_status status = st_plugin_isolation_lacks(run->arena, &lacking, run->errors);
+    return status != ST_OK || lacking[0] == '\0'
+               ? status
+               : st_fail(run->errors, ST_ERR_PROVIDER, (st_place){0},
+                         "this system cannot isolate plugins in full: it lacks %s" ST_HINT
+                         "--isolate runs them with what there is",
+                         lacking);
+}
 
 static int run_words(cli_run *run, size_t count, const char *const *words)
 {
@@ -27,7 +39,7 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
     if (status == ST_OK && !run->common.help && !run->common.version)
         status = cli_check_results(run);
     if (status == ST_OK && run->common.isolate == CLI_ISOLATE_STRICT)
-        status = st_walls_demand(run->arena, run->errors);
+        status = demand_isolation(run);
     if (status != ST_OK)
         return cli_exit_code(run, status);
     /* Help and version are wanted whatever else the command line has. */

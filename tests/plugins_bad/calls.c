@@ -166,6 +166,7 @@ __attribute__((constructor)) static void try_all(void)
     const long pid = strtol(process, NULL, 10);
     /* Texts that no call can overwrite; and a page whose address has a lower word of 0. */
     char *texts = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): an address of its own */
     struct rlimit *limit = mmap((void *)(UINT64_C(1) << 32), PAGE, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (texts == MAP_FAILED || limit == MAP_FAILED)

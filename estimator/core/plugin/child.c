@@ -4,7 +4,6 @@
 
 #include "plugin/child.h"
 
-#include "base/memory.h"
 #include "plugin/confine.h"
 #include "plugin/namespaces.h"
 
@@ -152,37 +151,6 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     st_status taken = result->text == NULL ? ST_ERR_MEMORY : ST_OK;
     st_buffer_free(&text);
     return taken;
-}
-
-static void do_nothing(void *context, st_buffer *text)
-{
-    (void)context;
-    (void)text;
-}
-
-st_status st_child_walls(st_arena *arena, unsigned *walls, st_errors *errors)
-{
-    enum { LIMIT_MS = 10000 };
-    st_child_result result;
-    st_status status = st_child_run(do_nothing, NULL, &(st_child_limits){LIMIT_MS, 0, NULL}, arena,
-                                    &result, errors);
-    *walls = status == ST_OK ? result.walls : 0;
-    return status;
-}
-
-st_status st_walls_demand(st_arena *arena, st_errors *errors)
-{
-    unsigned walls = 0;
-    st_status status = st_child_walls(arena, &walls, errors);
-    if (status != ST_OK || (walls & ST_WALLS) == ST_WALLS)
-        return status;
-    const char *missing = st_walls_text(ST_WALLS & ~walls, arena);
-    if (missing == NULL)
-        return st_out_of_memory(errors);
-    return st_fail(errors, ST_ERR_PROVIDER, (st_place){0},
-                   "this system cannot isolate plugins in full: it lacks %s" ST_HINT
-                   "--isolate runs them with what there is",
-                   missing);
 }
 
 const char *st_child_end_text(const st_child_result *result, unsigned limit_ms, st_arena *arena)

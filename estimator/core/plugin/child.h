@@ -40,11 +40,6 @@ typedef void (*st_child_work)(void *context, st_buffer *text);
 st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
                        st_arena *arena, st_child_result *result, st_errors *errors) ST_NODISCARD;
 
-/* Which walls this system gives a child, without any foreign code. */
-st_status st_child_walls(st_arena *arena, unsigned *walls, st_errors *errors) ST_NODISCARD;
-/* An error that names the walls which are missing; for a process that runs nothing without them. */
-st_status st_walls_demand(st_arena *arena, st_errors *errors) ST_NODISCARD;
-
 /* What an answer is that no child of ours gives: "it forged its answer". */
 extern const char st_child_forged[];
 /* Why there is no answer, "it crashed: signal 11 (...)"; NULL when out of memory. */

@@ -9,6 +9,7 @@
 #include "job/files.h"
 #include "plugin/child.h"
 #include "plugin/isolate.h"
+#include "plugin/namespaces.h"
 #include "plugin/ipc.h"
 
 #include <limits.h>
@@ -99,4 +100,20 @@ st_status st_plugin_probe(const st_paths *paths, const char *name, const st_plug
         return refuse(&request, st_child_forged, errors);
     st_buffer_append(text, from.at, (size_t)(from.end - from.at));
     return answer_status;
+}
+
+static void do_nothing(void *context, st_buffer *text)
+{
+    (void)context;
+    (void)text;
+}
+
+st_status st_plugin_isolation_lacks(st_arena *arena, const char **lacking, st_errors *errors)
+{
+    st_child_result result;
+    st_status status = st_child_run(do_nothing, NULL, &(st_child_limits){LIMIT_MS, 0, NULL}, arena,
+                                    &result, errors);
+    if (status == ST_OK && (*lacking = st_walls_text(ST_WALLS & ~result.walls, arena)) == NULL)
+        status = st_out_of_memory(errors);
+    return status;
 }

@@ -19,4 +19,8 @@ typedef struct st_plugin_viewer {
 st_status st_plugin_probe(const st_paths *paths, const char *name, const st_plugin_viewer *viewer,
                           st_arena *arena, st_buffer *text, st_errors *errors) ST_NODISCARD;
 
+/* The parts of isolation that this system lacks, in words; "": none. Runs no plugin. */
+st_status st_plugin_isolation_lacks(st_arena *arena, const char **lacking,
+                                    st_errors *errors) ST_NODISCARD;
+
 #endif
