@@ -123,8 +123,10 @@ if unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces' 2>/dev/null; t
     # shellcheck disable=SC2016 # the inner shell expands
     bare=(-Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"' sh "$own")
     apart=(estimate llama3-8b-8xh100 --isolate --path tree --set parallel.tp=2 --set parallel.dp=4)
-    expect 0 '; not available here: read-only files, no network' "${bare[@]}" plugin check bad-good --path tree
-    expect 0 'The isolation of plugins lacks here: read-only files, no network' "${bare[@]}" plugin list --path tree
+    expect 0 '; not available here: read-only files, no network' "${bare[@]}" \
+        plugin check bad-good --path tree
+    expect 0 'The isolation of plugins lacks here: read-only files, no network' "${bare[@]}" \
+        plugin list --path tree
     expect 1 'this system cannot isolate plugins in full: it lacks read-only files, no network' \
         "${bare[@]}" estimate llama3-8b-8xh100 --isolate=strict --path tree
     expect 0 'bad-good' "${bare[@]}" "${apart[@]}" --refine bad-good
