@@ -101,11 +101,11 @@ typedef struct cli_common {
     bool all;
     bool csv;
     bool json;
-    bool quiet;     /* without warnings */
-    bool partial;   /* of traces */
+    bool quiet;       /* without warnings */
+    bool partial;     /* of traces */
     unsigned isolate; /* cli_isolate: plugins in processes of their own */
-    unsigned check; /* a cli_check */
-    unsigned color; /* a cli_color */
+    unsigned check;   /* a cli_check */
+    unsigned color;   /* a cli_color */
     const char *db;
     const char *output;
     const char *sheet;
