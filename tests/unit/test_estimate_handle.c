@@ -2,6 +2,7 @@
 /* Estimates as another program makes them, through steptime/estimate.h alone. */
 #include "job_support.h"
 
+#include <malloc.h>
 #include <math.h>
 
 static const char sheet[] = "sheet: gear\n"
@@ -100,6 +101,88 @@ TEST_OF(test_keys_are_set_and_kept, fixture *own, set_up, tear_down)
     assert_non_null(strstr(said(own), "batch.micro"));
     assert_int_equal(st_estimate_set(estimate, "model.layers=19", own->errors), ST_OK);
     assert_close(read_value(own, estimate, "T"), 19 * 4 * 2.385e-3);
+    st_estimate_destroy(estimate);
+}
+
+TEST_OF(test_several_keys_are_set_or_none, fixture *own, set_up, tear_down)
+{
+    const char *sets[] = {"model.layers=17"};
+    const char *good[] = {"batch.micro=4", "model.layers=19", "batch.micro=2"};
+    const char *faulty[] = {"model.layers=23", "batch.micro=2.385", "batch.mikro=3"};
+    const char *file[] = {"model.layers=23", "model=nothing-of-this-name"};
+    st_estimate *estimate = open_gear(own, sets, 1);
+    assert_close(read_value(own, estimate, "half"), 17 * 3 * 1.1925e-3);
+    assert_int_equal(st_estimate_set_many(estimate, good, 3, own->errors), ST_OK);
+    assert_close(read_value(own, estimate, "T"), 19 * 2 * 2.385e-3);
+    assert_close(read_value(own, estimate, "half"), 19 * 1.1925e-3 * 2);
+    assert_int_equal(st_estimate_set_many(estimate, faulty, 3, own->errors), ST_ERR_USAGE);
+    const char *text = said(own);
+    assert_non_null(strstr(text, "--set batch.micro=2.385: error: wrong value for batch.micro"));
+    assert_non_null(strstr(text, "unknown key 'batch.mikro'; did you mean 'batch.micro'?"));
+    assert_int_equal(st_estimate_set_many(estimate, file, 2, own->errors), ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "nothing-of-this-name"));
+    assert_int_equal(st_estimate_set(estimate, NULL, own->errors), ST_ERR_USAGE);
+    assert_string_equal(said(own), "error: missing assignment: expected key=value\n");
+    assert_close(read_value(own, estimate, "T"), 19 * 2 * 2.385e-3);
+    assert_int_equal(st_estimate_set_many(estimate, good, 0, own->errors), ST_OK);
+    assert_close(read_value(own, estimate, "n"), 19);
+    st_estimate_destroy(estimate);
+}
+
+TEST_OF(test_several_cells_are_read_at_once, fixture *own, set_up, tear_down)
+{
+    const char *sets[] = {"model.layers=17", "batch.micro=2"};
+    const char *names[] = {"half", "n", "T", "rest"};
+    const char *unknown[] = {"T", "hafl"};
+    double values[] = {0, 0, 0, 0};
+    st_estimate *estimate = open_gear(own, sets, 2);
+    assert_int_equal(st_estimate_read_many(estimate, unknown, 2, values, own->errors), ST_ERR_NAME);
+    assert_string_equal(said(own),
+                        "error: unknown cell 'hafl' in sheet gear; did you mean 'half'?\n");
+    assert_true(values[0] == 0);
+    assert_int_equal(st_estimate_read_many(estimate, names, 4, values, own->errors), ST_OK);
+    assert_close(values[0], 17 * 2.385e-3);
+    assert_close(values[1], 17);
+    assert_close(values[2], 17 * 2 * 2.385e-3);
+    assert_close(values[3], -1. / 5);
+    assert_int_equal(st_estimate_set(estimate, "batch.micro=7", own->errors), ST_OK);
+    assert_int_equal(st_estimate_read_many(estimate, names, 4, values, own->errors), ST_ERR_MATH);
+    const char *text = said(own);
+    assert_non_null(strstr(text, "cell 'rest' has no value: division by zero"));
+    assert_close(values[2], 17 * 7 * 2.385e-3);
+    assert_true(isnan(values[3]));
+    /* Nobody asks for that cell: a report has no place for it. */
+    assert_int_equal(st_estimate_compute(estimate, own->errors), ST_OK);
+    st_estimate_destroy(estimate);
+}
+
+/* Bytes on the heap, as the C library counts them. */
+static size_t heap_bytes(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+TEST_OF(test_settings_keep_no_memory, fixture *own, set_up, tear_down)
+{
+    enum { WARM = 100, REST = 4000 };
+    st_estimate_request request = ST_ESTIMATE_REQUEST_INIT;
+    st_estimate *estimate = NULL;
+    size_t before = 0;
+    request.job = "gpt3-175b-1024xa100";
+    assert_int_equal(st_estimate_create(&request, &estimate, own->errors), ST_OK);
+    for (int i = 0; i < WARM + REST; i++) {
+        st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
+        char sets[2][64];
+        const char *both[] = {sets[0], sets[1]};
+        (void)snprintf(sets[0], sizeof sets[0], "cluster.nic_bandwidth=%d.385 Gbit/s", 100 + i);
+        (void)snprintf(sets[1], sizeof sets[1], "overlap.tp=0.%d385", 1 + i % 8);
+        assert_int_equal(st_estimate_set_many(estimate, both, 2, own->errors), ST_OK);
+        assert_int_equal(st_estimate_read_role(estimate, "step", &cell, own->errors), ST_OK);
+        st_errors_clear(own->errors);
+        before = i == WARM ? heap_bytes() : before;
+    }
+    assert_true(heap_bytes() <= before + 4096);
     st_estimate_destroy(estimate);
 }
 

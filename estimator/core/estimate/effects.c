@@ -178,6 +178,15 @@ cleanup:
     return status;
 }
 
+/* Whether a list has the warning already, of a report before this one. */
+static bool is_told(const st_errors *errors, const char *message)
+{
+    bool found = false;
+    for (size_t i = 0; errors != NULL && i < st_errors_size(errors) && !found; i++)
+        found = strcmp(st_errors_at(errors, i)->message, message) == 0;
+    return found;
+}
+
 void st_effects_tell(const st_estimate *estimate, st_errors *errors)
 {
     bool is_found = estimate->found != NULL; /* nobody asked for its keys */
@@ -185,8 +194,10 @@ void st_effects_tell(const st_estimate *estimate, st_errors *errors)
         const st_job_value *value = estimate->inputs[i].from;
         if (!is_asked_for(estimate, i) || estimate->effects[i].anywhere)
             continue;
-        (void)st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
-                        "%s has no effect: no value in the report depends on it", value->path);
+        const char *message = st_errors_text(
+            errors, "%s has no effect: no value in the report depends on it", value->path);
+        if (!is_told(errors, message))
+            (void)st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place, "%s", message);
     }
 }
 

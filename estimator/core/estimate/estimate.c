@@ -106,6 +106,8 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
         if (!taken)
             all[estimate->provider_count++] = builtin->items[i];
     }
+    estimate->whole = estimate->providers;
+    estimate->whole_count = estimate->provider_count;
     return ST_OK;
 }
 
@@ -136,10 +138,12 @@ st_status st_estimate_gather(const st_paths *paths, const st_request *request, s
                              st_estimate *estimate, st_errors *errors)
 {
     st_provider_list builtin = {0};
+    st_job_watch(estimate->job, true);
     st_status status =
         st_builtin_providers(paths, estimate->job, estimate->sheet, arena, &builtin, errors);
     if (status == ST_OK)
         status = gather_providers(paths, request, &builtin, arena, estimate, errors);
+    st_job_watch(estimate->job, false);
     return status;
 }
 
@@ -169,6 +173,7 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
                            st_estimate *estimate, st_errors *errors)
 {
     st_status status = st_estimate_open(paths, request, arena, estimate, errors);
+    bool is_open = status == ST_OK && st_has_open_layout(estimate->job);
     if (status == ST_OK)
         status = st_estimate_gather(paths, request, arena, estimate, errors);
     if (status == ST_OK)
@@ -182,10 +187,16 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
              is_replayed <= 0))
             status = st_estimate_drop_replays(estimate, arena) ? ST_OK : ST_ERR_MEMORY;
     }
-    if (status != ST_OK)
-        return status;
+    estimate->has_open_layout = is_open;
+    return status == ST_OK ? st_estimate_find_band(paths, estimate, arena, errors) : status;
+}
+
+st_status st_estimate_find_band(const st_paths *paths, st_estimate *estimate, st_arena *arena,
+                                st_errors *errors)
+{
     const st_error_kind kind = st_error_kind_of(estimate->job);
-    status = st_error_band_find(paths, estimate->sheet, &kind, arena, &estimate->band, errors);
+    st_status status =
+        st_error_band_find(paths, estimate->sheet, &kind, arena, &estimate->band, errors);
     estimate->band.is_refined = estimate->plugin_count > 0;
     return status;
 }
@@ -276,6 +287,13 @@ st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *are
     return ST_OK;
 }
 
+st_status st_unknown_cell(const st_sheet *sheet, const char *name, st_place place,
+                          st_errors *errors)
+{
+    return st_fail(errors, ST_ERR_NAME, place, "unknown cell '%s' in sheet %s" ST_HINT "%s", name,
+                   st_sheet_name(sheet), st_or_none(st_sheet_nearest(sheet, name)));
+}
+
 st_status st_estimate_show_names(st_estimate *estimate, const char *const *names, size_t count,
                                  st_place place, st_arena *arena, st_errors *errors)
 {
@@ -287,62 +305,78 @@ st_status st_estimate_show_names(st_estimate *estimate, const char *const *names
     for (size_t i = 0; i < count; i++) {
         if (describe(estimate->sheet, names[i], &estimate->shown[i]))
             continue;
-        status = st_fail(errors, ST_ERR_NAME, place, "unknown cell '%s' in sheet %s" ST_HINT "%s",
-                         names[i], st_sheet_name(estimate->sheet),
-                         st_or_none(st_sheet_nearest(estimate->sheet, names[i])));
+        status = st_unknown_cell(estimate->sheet, names[i], place, errors);
     }
+    return status;
+}
+
+st_status st_estimate_compile(const st_estimate *estimate, st_arena *arena,
+                              const st_program **program, st_errors *errors)
+{
+    const char **names = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *names);
+    if (names == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        names[i] = estimate->shown[i].name;
+    const st_given given = {st_job_settles, estimate->job};
+    const st_program_options options = {.outputs = names,
+                                        .output_count = estimate->shown_count,
+                                        .given = estimate->alone ? &given : NULL,
+                                        .providers = estimate->providers,
+                                        .provider_count = estimate->provider_count,
+                                        .checks_warn = estimate->checks_warn};
+    return st_program_compile(estimate->sheet, &options, arena, program, errors);
+}
+
+st_status st_ready_make(const st_program *program, st_arena *arena, st_ready_program *ready,
+                        st_errors *errors)
+{
+    size_t checks = 0;
+    (void)st_sheet_checks(st_program_sheet(program), &checks);
+    st_ready_program made = {
+        .program = program,
+        .values = st_arena_alloc(arena, st_program_output_count(program) + 1, sizeof(double)),
+        .checks = st_arena_alloc(arena, checks + 1, sizeof(double)),
+        .workspace = st_workspace_create(program)};
+    if (made.values == NULL || made.checks == NULL || made.workspace == NULL) {
+        st_workspace_destroy(made.workspace);
+        return st_out_of_memory(errors);
+    }
+    *ready = made;
+    return ST_OK;
+}
+
+st_status st_estimate_evaluate(st_estimate *estimate, const st_ready_program *ready,
+                               st_errors *errors)
+{
+    st_status status = st_program_run_one(ready->program, ready->workspace, estimate->input_values,
+                                          ready->values, ready->checks);
+    if (status != ST_OK)
+        return status;
+    if (!st_program_is_well(ready->program, ready->workspace, ready->values, ready->checks))
+        status = st_program_verify(ready->program, estimate->input_values, errors);
+    /* Prices without a given value, and what depends on them, are not known. */
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        estimate->shown[i].value =
+            st_sheet_known(estimate->sheet, estimate->shown[i].name, ready->values[i]);
+    estimate->program = ready->program;
+    estimate->values = ready->values;
+    estimate->checks = ready->checks;
     return status;
 }
 
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
-    st_workspace *workspace = NULL;
-    st_status status = ST_ERR_MEMORY;
-    const char **names = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *names);
-    if (names != NULL) {
-        for (size_t i = 0; i < estimate->shown_count; i++)
-            names[i] = estimate->shown[i].name;
-        const st_given given = {st_job_settles, estimate->job};
-        st_program_options options = {.outputs = names,
-                                      .output_count = estimate->shown_count,
-                                      .given = estimate->alone ? &given : NULL,
-                                      .providers = estimate->providers,
-                                      .provider_count = estimate->provider_count,
-                                      .checks_warn = estimate->checks_warn};
-        status = st_program_compile(estimate->sheet, &options, arena, &estimate->program, errors);
-    }
-    if (status != ST_OK)
-        goto cleanup;
-    size_t check_count = 0;
-    (void)st_sheet_checks(estimate->sheet, &check_count);
-    double *values = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *values);
-    double *checks = st_arena_alloc(arena, check_count + 1, sizeof *checks);
-    workspace = st_workspace_create(estimate->program);
-    if (values == NULL || checks == NULL || workspace == NULL) {
-        status = ST_ERR_MEMORY;
-        goto cleanup;
-    }
-    status =
-        st_program_run_one(estimate->program, workspace, estimate->input_values, values, checks);
-    if (status != ST_OK)
-        goto cleanup;
-    bool well = st_program_is_well(estimate->program, workspace, values, checks);
-    if (!well)
-        status = st_program_verify(estimate->program, estimate->input_values, errors);
-    for (size_t i = 0; i < estimate->shown_count; i++)
-        estimate->shown[i].value = values[i];
-    estimate->values = values;
-    estimate->checks = checks;
+    const st_program *program = NULL;
+    st_ready_program ready = {0};
+    st_status status = st_estimate_compile(estimate, arena, &program, errors);
+    if (status == ST_OK)
+        status = st_ready_make(program, arena, &ready, errors);
+    if (status == ST_OK)
+        status = st_estimate_evaluate(estimate, &ready, errors);
     if (status == ST_OK)
         status = st_estimate_compare_formulas(estimate, arena, errors);
-    /* Prices without a given value, and what depends on them. */
-    for (size_t i = 0; i < estimate->shown_count; i++) {
-        st_shown *shown = &estimate->shown[i];
-        shown->value = st_sheet_known(estimate->sheet, shown->name, shown->value);
-        shown->formula_value = st_sheet_known(estimate->sheet, shown->name, shown->formula_value);
-    }
-cleanup:
-    st_workspace_destroy(workspace);
+    st_workspace_destroy(ready.workspace);
     return status;
 }
 
@@ -374,10 +408,10 @@ st_place st_input_place(const st_bound_input *input)
     return input->from != NULL ? input->from->place : input->input->place;
 }
 
-st_status st_estimate_look(const st_estimate *estimate, const char *const *names, size_t count,
-                           st_arena *arena, double *values, st_errors *errors)
+st_status st_estimate_compile_names(const st_estimate *estimate, const char *const *names,
+                                    size_t count, st_arena *arena, const st_program **program,
+                                    st_errors *errors)
 {
-    const st_program *program = NULL;
     const st_given given = {st_job_settles, estimate->job};
     const st_program_options options = {.outputs = names,
                                         .output_count = count,
@@ -385,7 +419,14 @@ st_status st_estimate_look(const st_estimate *estimate, const char *const *names
                                         .providers = estimate->providers,
                                         .provider_count = estimate->provider_count,
                                         .without_checks = true};
-    st_status status = st_program_compile(estimate->sheet, &options, arena, &program, errors);
+    return st_program_compile(estimate->sheet, &options, arena, program, errors);
+}
+
+st_status st_estimate_look(const st_estimate *estimate, const char *const *names, size_t count,
+                           st_arena *arena, double *values, st_errors *errors)
+{
+    const st_program *program = NULL;
+    st_status status = st_estimate_compile_names(estimate, names, count, arena, &program, errors);
     if (status != ST_OK)
         return status;
     st_workspace *workspace = st_workspace_create(program);

@@ -47,6 +47,8 @@ struct st_estimate {
     size_t input_count;
     const st_provider *const *providers; /* plugins' and the library's own, for this job */
     size_t provider_count;
+    const st_provider *const *whole; /* the same before those of replays are dropped */
+    size_t whole_count;
     size_t plugin_count; /* of the providers: the first ones are plugins' */
     st_refine_keys plugin_keys;
     const st_refinement *refinements; /* that the plugins come from */
@@ -62,8 +64,39 @@ struct st_estimate {
     const struct st_effect *effects;   /* one per input; NULL: not asked for, see effects.h */
     const struct st_found_plan *found; /* how the plan was found; NULL: it was given */
     bool checks_warn;                  /* as the request has it */
+    bool has_open_layout; /* `parallel.layout: auto`, which follows from all that the job says */
     bool alone; /* what this job cannot have is left out of the program, see program/impossible.h */
 };
+
+/* A program and all that it takes to run it, again and again. */
+typedef struct st_ready_program {
+    const st_program *program;
+    st_workspace *workspace; /* for st_workspace_destroy */
+    double *values;
+    double *checks;
+} st_ready_program;
+
+/* Adds the error of a name that no cell has; gives its status. */
+st_status st_unknown_cell(const st_sheet *sheet, const char *name, st_place place,
+                          st_errors *errors);
+
+/* How far estimates like this one have been off: estimate->band. */
+st_status st_estimate_find_band(const st_paths *paths, st_estimate *estimate, st_arena *arena,
+                                st_errors *errors) ST_NODISCARD;
+
+/* The program of cells and inputs by name, without checks. */
+st_status st_estimate_compile_names(const st_estimate *estimate, const char *const *names,
+                                    size_t count, st_arena *arena, const st_program **program,
+                                    st_errors *errors) ST_NODISCARD;
+/* The program of what is shown. */
+st_status st_estimate_compile(const st_estimate *estimate, st_arena *arena,
+                              const st_program **program, st_errors *errors) ST_NODISCARD;
+st_status st_ready_make(const st_program *program, st_arena *arena, st_ready_program *ready,
+                        st_errors *errors) ST_NODISCARD;
+/* Runs it for the present values of the inputs; what plugins change is left to
+ * st_estimate_compare_formulas. */
+st_status st_estimate_evaluate(st_estimate *estimate, const st_ready_program *ready,
+                               st_errors *errors) ST_NODISCARD;
 
 /* What is shown under a name; NULL: nothing. */
 const st_shown *st_find_shown(const st_estimate *estimate, const char *name);

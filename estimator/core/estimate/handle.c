@@ -3,15 +3,13 @@
 #include "estimate/handle.h"
 
 #include "base/chars.h"
-#include "estimate/report.h"
 
 #include "base/memory.h"
 #include "base/sized_struct.h"
 #include "estimate/effects.h"
-#include "job/files.h"
+#include "estimate/provider_effects.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 st_estimate_handle *st_estimate_handle_of(st_estimate *estimate)
@@ -19,156 +17,219 @@ st_estimate_handle *st_estimate_handle_of(st_estimate *estimate)
     return (st_estimate_handle *)(void *)estimate;
 }
 
-/* ---- loading ---- */
+/* ---- programs ---- */
 
-/* Copies of texts, so that a caller may free its own; NULL where memory is out. */
-static const char **copy_texts(st_arena *arena, const char *const *texts, size_t count)
+void st_kept_drop(st_kept_program *kept)
 {
-    const char **copies = st_arena_alloc(arena, count + 1, sizeof *copies);
-    for (size_t i = 0; i < count && copies != NULL; i++) {
-        copies[i] = st_arena_copy(arena, texts[i], strlen(texts[i]));
-        if (copies[i] == NULL)
-            return NULL;
+    st_workspace_destroy(kept->ready.workspace);
+    st_arena_destroy(kept->arena);
+    *kept = (st_kept_program){0};
+}
+
+void st_handle_drop_programs(st_estimate_handle *handle)
+{
+    for (size_t form = 0; form < ST_FORMS; form++) {
+        st_kept_drop(&handle->reports[form]);
+        st_kept_drop(&handle->extras[form]);
     }
-    return copies;
+    st_kept_drop(&handle->asks);
 }
 
-static const char *copy_text(st_arena *arena, const char *text, bool *failed)
+static st_status keep(st_kept_program *kept, st_arena *arena, const st_program *program,
+                      st_errors *errors)
 {
-    const char *copy = text != NULL ? st_arena_copy(arena, text, strlen(text)) : NULL;
-    *failed = *failed || (text != NULL && copy == NULL);
-    return copy;
+    st_status status = st_ready_make(program, arena, &kept->ready, errors);
+    if (status == ST_OK)
+        kept->arena = arena;
+    return status;
 }
 
-/* Loads into an arena of its own, which takes the place of the old one on success only. */
-static st_status load(st_estimate_handle *handle, st_errors *errors)
+/* Compiles what is shown. */
+static st_status keep_report(const st_estimate *estimate, st_kept_program *kept, st_errors *errors)
 {
-    st_estimate loaded = {0};
+    const st_program *program = NULL;
+    if (kept->arena != NULL)
+        return ST_OK;
     st_arena *arena = st_arena_create();
     if (arena == NULL)
         return st_out_of_memory(errors);
-    st_status status = st_estimate_load(handle->paths, &handle->request, arena, &loaded, errors);
+    st_status status = st_estimate_compile(estimate, arena, &program, errors);
     if (status == ST_OK)
-        status = handle->cell_count > 0
-                     ? st_estimate_show_names(&loaded, handle->cells, handle->cell_count,
-                                              (st_place){0}, arena, errors)
-                     : st_estimate_show_report(&loaded, handle->all, arena);
-    if (status != ST_OK) {
+        status = keep(kept, arena, program, errors);
+    if (status != ST_OK)
         st_arena_destroy(arena);
-        return status;
+    return status;
+}
+
+st_status st_kept_names(const st_estimate *estimate, const char *const *names, size_t count,
+                        st_kept_program *kept, st_errors *errors)
+{
+    const st_program *program = NULL;
+    if (kept->arena != NULL)
+        return ST_OK;
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_estimate_compile_names(estimate, names, count, arena, &program, errors);
+    if (status == ST_OK)
+        status = keep(kept, arena, program, errors);
+    if (status != ST_OK)
+        st_arena_destroy(arena);
+    return status;
+}
+
+/* ---- loading ---- */
+
+st_arena *st_handle_results(st_estimate_handle *handle)
+{
+    if (handle->results == NULL)
+        handle->results = st_arena_create();
+    return handle->results;
+}
+
+void st_handle_forget(st_estimate_handle *handle)
+{
+    st_estimate *estimate = &handle->estimate;
+    st_arena_destroy(handle->results);
+    handle->results = NULL;
+    handle->has_extras = false;
+    handle->generation++;
+    estimate->values = NULL;
+    estimate->checks = NULL;
+    estimate->effects = NULL;
+    estimate->refined = NULL;
+    estimate->refined_count = 0;
+    estimate->found = NULL;
+}
+
+/* Where each cell is among what is shown; false when out of memory. */
+static bool place_shown(const st_estimate *estimate, st_arena *arena, size_t **places)
+{
+    size_t count = 0;
+    const st_sheet_cell *cells = st_sheet_cells(estimate->sheet, &count);
+    size_t *made = st_arena_alloc(arena, count + 1, sizeof *made);
+    for (size_t i = 0; made != NULL && i < count; i++)
+        made[i] = SIZE_MAX;
+    for (size_t i = estimate->shown_count; made != NULL && i-- > 0;) {
+        const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, estimate->shown[i].name);
+        if (cell != NULL)
+            made[cell - cells] = i;
     }
-    st_arena_destroy(handle->arena);
-    handle->arena = arena;
-    handle->estimate = loaded;
+    *places = made;
+    return made != NULL;
+}
+
+/* The list of what an estimate shows, in an arena of its own. */
+static st_status list_shown(st_estimate_handle *handle, st_estimate *estimate, st_arena **shown,
+                            size_t **places, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = handle->cell_count > 0
+                           ? st_estimate_show_names(estimate, handle->cells, handle->cell_count,
+                                                    (st_place){0}, arena, errors)
+                           : st_estimate_show_report(estimate, handle->all, arena);
+    if (status == ST_OK && !place_shown(estimate, arena, places))
+        status = st_out_of_memory(errors);
+    if (status == ST_OK)
+        *shown = arena;
+    else
+        st_arena_destroy(arena);
+    return status;
+}
+
+static bool shows_the_same(const st_estimate *left, const st_estimate *right)
+{
+    bool same = left->shown_count == right->shown_count;
+    for (size_t i = 0; same && i < left->shown_count; i++)
+        same = strcmp(left->shown[i].name, right->shown[i].name) == 0;
+    return same;
+}
+
+st_status st_handle_list_shown(st_estimate_handle *handle, st_errors *errors)
+{
+    st_estimate listed = handle->estimate;
+    st_arena *shown = NULL;
+    size_t *places = NULL;
+    st_status status = list_shown(handle, &listed, &shown, &places, errors);
+    if (status != ST_OK)
+        return status;
+    for (size_t form = 0; form < ST_FORMS && !shows_the_same(&listed, &handle->estimate); form++)
+        st_kept_drop(&handle->reports[form]);
+    st_arena_destroy(handle->shown);
+    handle->shown = shown;
+    handle->shown_of = places;
+    handle->estimate.shown = listed.shown;
+    handle->estimate.shown_count = listed.shown_count;
     return ST_OK;
 }
 
-static st_status create(const st_estimate_request *request, bool alone, st_estimate **estimate,
-                        st_errors *errors)
+/* What a loaded estimate needs to take settings; false when out of memory. */
+static bool make_settable(st_estimate_handle *handle, st_estimate *loaded, st_arena *arena)
 {
-    st_estimate_request asked;
-    st_status status = st_sized_take(request, &asked, sizeof asked, errors);
-    if (status != ST_OK)
+    size_t count = loaded->input_count;
+    size_t cells = 0;
+    (void)st_sheet_cells(loaded->sheet, &cells);
+    st_bound_input *inputs = st_arena_alloc(arena, count + 1, sizeof *inputs);
+    double *values = st_arena_alloc(arena, count + 1, sizeof *values);
+    st_value_note *notes = st_arena_alloc(arena, count + cells + 1, sizeof *notes);
+    if (inputs == NULL || values == NULL || notes == NULL)
+        return false;
+    memcpy(inputs, loaded->inputs, count * sizeof *inputs);
+    memcpy(values, loaded->input_values, count * sizeof *values);
+    handle->notes = notes;
+    handle->inputs = inputs;
+    handle->input_values = values;
+    loaded->inputs = inputs;
+    loaded->input_values = values;
+    return true;
+}
+
+st_status st_handle_load(st_estimate_handle *handle, const char *const *sets, size_t count,
+                         st_errors *errors)
+{
+    st_estimate loaded = {0};
+    st_request request = handle->request;
+    st_arena *shown = NULL;
+    size_t *places = NULL;
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    request.sets = sets;
+    request.set_count = count;
+    st_status status = st_estimate_load(handle->paths, &request, arena, &loaded, errors);
+    if (status == ST_OK)
+        status = list_shown(handle, &loaded, &shown, &places, errors);
+    if (status == ST_OK && !make_settable(handle, &loaded, arena))
+        status = st_out_of_memory(errors);
+    if (status != ST_OK) {
+        st_arena_destroy(shown);
+        st_arena_destroy(arena);
         return status;
-    st_estimate_handle *handle = calloc(1, sizeof *handle);
-    st_arena *texts = st_arena_create();
-    if (handle == NULL || texts == NULL) {
-        st_arena_destroy(texts);
-        free(handle);
-        return st_out_of_memory(errors);
     }
-    handle->texts = texts;
-    bool failed = false;
-    const char **providers = copy_texts(handle->texts, asked.providers, asked.provider_count);
-    handle->sets = copy_texts(handle->texts, asked.sets, asked.set_count);
-    handle->set_capacity = asked.set_count + 1;
-    handle->cells = copy_texts(handle->texts, asked.cells, asked.cell_count);
-    handle->cell_count = asked.cell_count;
-    handle->all = asked.all;
-    handle->request = (st_request){.checks_warn = asked.checks_warn,
-                                   .job = copy_text(handle->texts, asked.job, &failed),
-                                   .sheet = copy_text(handle->texts, asked.sheet, &failed),
-                                   .sets = handle->sets,
-                                   .set_count = asked.set_count,
-                                   .refine = providers,
-                                   .refine_count = asked.provider_count};
-    failed = failed || providers == NULL || handle->sets == NULL || handle->cells == NULL;
-    status = failed ? ST_ERR_MEMORY : ST_OK;
-    handle->request.alone = alone;
-    if (status == ST_OK)
-        status = st_paths_create(asked.folders, asked.folder_count, &handle->paths, errors);
-    if (status == ST_OK)
-        st_paths_set_isolation(handle->paths, asked.isolate);
-    if (status == ST_OK && asked.profiles != NULL) {
-        /* The texts of a request outlive it in the handle. */
-        const char *file = asked.profiles;
-        const char *kept = st_arena_copy(handle->texts, file, strlen(file));
-        if (kept == NULL)
-            status = st_out_of_memory(errors);
-        else
-            st_paths_set_profiles(handle->paths, kept);
-    }
-    if (status == ST_OK)
-        status = load(handle, errors);
-    if (status == ST_OK)
-        *estimate = &handle->estimate;
-    else
-        st_estimate_destroy(&handle->estimate);
-    return status;
-}
-
-st_status st_estimate_create(const st_estimate_request *request, st_estimate **estimate,
-                             st_errors *errors)
-{
-    return create(request, false, estimate, errors);
-}
-
-st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
-                                   st_errors *errors)
-{
-    return create(request, true, estimate, errors);
-}
-
-void st_estimate_destroy(st_estimate *estimate)
-{
-    if (estimate == NULL)
-        return;
-    st_estimate_handle *handle = st_estimate_handle_of(estimate);
+    st_handle_drop_programs(handle);
+    st_handle_forget(handle);
+    st_arena_destroy(handle->shown);
     st_arena_destroy(handle->arena);
-    st_paths_destroy(handle->paths);
-    st_arena_destroy(handle->texts);
-    free(handle);
-}
-
-st_status st_estimate_set(st_estimate *estimate, const char *assignment, st_errors *errors)
-{
-    st_estimate_handle *handle = st_estimate_handle_of(estimate);
-    size_t count = handle->request.set_count;
-    const char **sets =
-        st_arena_grow(handle->texts, handle->sets, sizeof *sets, count + 1, &handle->set_capacity);
-    const char *copy = st_arena_copy(handle->texts, assignment, strlen(assignment));
-    if (sets == NULL || copy == NULL)
-        return st_out_of_memory(errors);
-    sets[count] = copy;
-    handle->sets = sets;
-    handle->request.sets = sets;
-    handle->request.set_count = count + 1;
-    st_status status = load(handle, errors);
-    if (status != ST_OK)
-        handle->request.set_count = count;
-    return status;
+    handle->arena = arena;
+    handle->shown = shown;
+    handle->shown_of = places;
+    handle->estimate = loaded;
+    handle->has_old_band = false;
+    handle->sources = NULL;
+    handle->asks_for = NULL;
+    handle->form = loaded.providers == loaded.whole ? ST_REPLAYED : ST_CLOSED_FORM;
+    for (size_t form = 0; form < ST_FORMS; form++)
+        handle->providers[form] = NULL;
+    handle->providers[handle->form] = loaded.providers;
+    handle->provider_counts[handle->form] = loaded.provider_count;
+    handle->wanted = NULL; /* names of the sheet that was loaded before */
+    handle->wanted_count = 0;
+    return ST_OK;
 }
 
 /* ---- computing ---- */
-
-st_status st_estimate_compute(st_estimate *estimate, st_errors *errors)
-{
-    st_estimate_handle *handle = st_estimate_handle_of(estimate);
-    size_t before = st_errors_count(errors, ST_SEVERITY_LIMIT);
-    st_status status = st_estimate_run(&handle->estimate, handle->arena, errors);
-    bool exceeded = st_errors_count(errors, ST_SEVERITY_LIMIT) > before;
-    return status == ST_OK && exceeded ? ST_ERR_CHECK : status;
-}
 
 /* Its values are there, whether or not all checks hold. */
 static bool is_computed(const st_estimate *estimate)
@@ -176,14 +237,41 @@ static bool is_computed(const st_estimate *estimate)
     return estimate->checks != NULL;
 }
 
+static st_status evaluate(st_estimate_handle *handle, st_errors *errors)
+{
+    st_kept_program *kept = &handle->reports[handle->form];
+    st_status status = keep_report(&handle->estimate, kept, errors);
+    return status == ST_OK ? st_estimate_evaluate(&handle->estimate, &kept->ready, errors) : status;
+}
+
+st_status st_handle_compute(st_estimate_handle *handle, st_errors *errors)
+{
+    return is_computed(&handle->estimate) ? ST_OK : evaluate(handle, errors);
+}
+
+st_status st_estimate_compute(st_estimate *estimate, st_errors *errors)
+{
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
+    size_t before = st_errors_count(errors, ST_SEVERITY_LIMIT);
+    st_status status = evaluate(handle, errors);
+    bool exceeded = st_errors_count(errors, ST_SEVERITY_LIMIT) > before;
+    return status == ST_OK && exceeded ? ST_ERR_CHECK : status;
+}
+
 st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors)
 {
     st_estimate *estimate = &handle->estimate;
-    st_status status =
-        is_computed(estimate) ? ST_OK : st_estimate_run(estimate, handle->arena, errors);
-    if (status != ST_OK || estimate->effects != NULL)
-        return status;
-    status = st_estimate_find_effects(estimate, handle->arena);
+    st_status status = st_handle_compute(handle, errors);
+    st_arena *arena = st_handle_results(handle);
+    if (status != ST_OK || arena == NULL)
+        return status == ST_OK ? st_out_of_memory(errors) : status;
+    if (handle->has_old_band)
+        status = st_estimate_find_band(handle->paths, estimate, arena, errors);
+    handle->has_old_band = handle->has_old_band && status != ST_OK;
+    if (status == ST_OK && estimate->refined == NULL)
+        status = st_estimate_compare_formulas(estimate, arena, errors);
+    if (status == ST_OK && estimate->effects == NULL)
+        status = st_estimate_find_effects(estimate, arena);
     if (status == ST_OK)
         st_effects_tell(estimate, errors);
     return status;
@@ -203,39 +291,143 @@ size_t st_estimate_input(const st_estimate *estimate, const char *name)
     return i;
 }
 
-st_status st_estimate_want(st_estimate_handle *handle, const char *name, st_errors *errors)
+/* ---- what is not shown ---- */
+
+/* A cell, SIZE_MAX: an input, of that name; its own text, NULL: there is none. */
+static const char *find_name(const st_sheet *sheet, const char *name, size_t *cell)
 {
-    st_estimate *estimate = &handle->estimate;
-    const st_estimate before = *estimate;
-    st_estimate one = *estimate;
-    if (st_find_shown(estimate, name) != NULL)
-        return is_computed(estimate) ? ST_OK : st_estimate_run(estimate, handle->arena, errors);
-    st_status status = st_estimate_show_names(&one, &name, 1, (st_place){0}, handle->arena, errors);
+    size_t count = 0;
+    const st_sheet_cell *cells = st_sheet_cells(sheet, &count);
+    const st_sheet_cell *found = st_sheet_find_cell(sheet, name);
+    const st_sheet_input *input = st_sheet_find_input(sheet, name);
+    *cell = found != NULL ? (size_t)(found - cells) : SIZE_MAX;
+    return found != NULL ? found->name : input != NULL ? input->name : NULL;
+}
+
+static bool is_shown(const st_estimate_handle *handle, const char *name, size_t cell)
+{
+    return cell != SIZE_MAX ? handle->shown_of[cell] != SIZE_MAX
+                            : st_find_shown(&handle->estimate, name) != NULL;
+}
+
+/* Adds what is neither shown nor wanted yet. */
+static st_status want(st_estimate_handle *handle, const char *const *names, size_t count,
+                      st_errors *errors)
+{
+    size_t before = handle->wanted_count;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        size_t cell = 0;
+        const char *own = find_name(handle->estimate.sheet, names[i], &cell);
+        if (own == NULL) {
+            status = st_unknown_cell(handle->estimate.sheet, names[i], (st_place){0}, errors);
+        } else if (!is_shown(handle, own, cell) &&
+                   !st_has_text(handle->wanted, handle->wanted_count, own) &&
+                   !ST_APPEND(handle->arena, handle->wanted, handle->wanted_count, own)) {
+            status = st_out_of_memory(errors);
+        }
+    }
+    if (status != ST_OK) {
+        handle->wanted_count = before;
+        return status;
+    }
+    if (handle->wanted_count != before) {
+        for (size_t form = 0; form < ST_FORMS; form++)
+            st_kept_drop(&handle->extras[form]);
+        handle->has_extras = false;
+    }
+    return ST_OK;
+}
+
+static st_status compute_extras(st_estimate_handle *handle, st_errors *errors)
+{
+    st_kept_program *kept = &handle->extras[handle->form];
+    if (handle->has_extras || handle->wanted_count == 0)
+        return ST_OK;
+    st_status status =
+        st_kept_names(&handle->estimate, handle->wanted, handle->wanted_count, kept, errors);
+    if (status == ST_OK)
+        status = st_program_run_one(kept->ready.program, kept->ready.workspace,
+                                    handle->estimate.input_values, kept->ready.values, NULL);
+    handle->has_extras = status == ST_OK;
+    return status;
+}
+
+/* The value of a cell or input that is shown or wanted; NaN: none. */
+static double value_of(const st_estimate_handle *handle, const char *name)
+{
+    const st_estimate *estimate = &handle->estimate;
+    size_t cell = 0;
+    const char *own = find_name(estimate->sheet, name, &cell);
+    if (cell == SIZE_MAX)
+        return handle->input_values[st_estimate_input(estimate, own)];
+    if (handle->shown_of[cell] != SIZE_MAX)
+        return is_computed(estimate) ? estimate->shown[handle->shown_of[cell]].value : (double)NAN;
+    size_t i =
+        handle->has_extras ? st_text_at(handle->wanted, handle->wanted_count, own) : SIZE_MAX;
+    return i < handle->wanted_count
+               ? st_sheet_known(estimate->sheet, own, handle->extras[handle->form].ready.values[i])
+               : (double)NAN;
+}
+
+/* Why a cell that no report shows has no value. */
+static st_status blame(st_estimate_handle *handle, const char *name, st_errors *errors)
+{
+    st_kept_program one = {0};
+    st_status status = st_kept_names(&handle->estimate, &name, 1, &one, errors);
+    if (status == ST_OK)
+        status = st_program_verify(one.ready.program, handle->estimate.input_values, errors);
+    st_kept_drop(&one);
+    return status;
+}
+
+st_status st_handle_look(st_estimate_handle *handle, const char *const *names, size_t count,
+                         double *values, st_errors *errors)
+{
+    st_status status = want(handle, names, count, errors);
     if (status != ST_OK)
         return status;
-    st_shown *shown = st_arena_alloc(handle->arena, before.shown_count + 1, sizeof *shown);
-    if (shown == NULL)
-        return st_out_of_memory(errors);
-    if (before.shown != NULL)
-        memcpy(shown, before.shown, before.shown_count * sizeof *shown);
-    shown[before.shown_count] = one.shown[0];
-    estimate->shown = shown;
-    estimate->shown_count = before.shown_count + 1;
-    estimate->values = NULL;
-    estimate->checks = NULL;
-    status = st_estimate_run(estimate, handle->arena, errors);
-    if (!is_computed(estimate))
-        *estimate = before;
+    status = st_handle_compute(handle, errors);
+    if (is_computed(&handle->estimate)) {
+        st_status extra = compute_extras(handle, errors);
+        st_note(&status, extra);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t cell = 0;
+        const char *own = find_name(handle->estimate.sheet, names[i], &cell);
+        const double value = value_of(handle, names[i]);
+        values[i] = isfinite(value) ? value : (double)NAN;
+        if (handle->has_extras && !isfinite(value) && !is_shown(handle, own, cell))
+            st_note(&status, blame(handle, own, errors));
+    }
     return status;
+}
+
+const st_program *st_handle_program_of(const st_estimate_handle *handle, const char *name)
+{
+    size_t cell = 0;
+    const char *own = find_name(handle->estimate.sheet, name, &cell);
+    return is_shown(handle, own, cell) ? handle->estimate.program
+                                       : handle->extras[handle->form].ready.program;
 }
 
 /* ---- cells ---- */
 
-static const char *show_value(st_estimate_handle *handle, const st_type *type, double value)
+/* The text of a value, kept until the value changes. */
+static const char *show_value(st_estimate_handle *handle, size_t place, const st_type *type,
+                              double value)
 {
-    char text[ST_QUANTITY_TEXT];
-    st_type_format(type, value, ST_STYLE_SCALED, text, sizeof text);
-    return st_arena_copy(handle->arena, text, strlen(text));
+    st_value_note *note = &handle->notes[place];
+    if (note->generation != handle->generation) {
+        char text[ST_QUANTITY_TEXT];
+        st_arena *arena = st_handle_results(handle);
+        st_type_format(type, value, ST_STYLE_SCALED, text, sizeof text);
+        const char *kept = arena != NULL ? st_arena_copy(arena, text, strlen(text)) : NULL;
+        if (kept == NULL)
+            return NULL;
+        *note = (st_value_note){handle->generation, kept};
+    }
+    return note->text;
 }
 
 static const char *unit_of(const st_type *type)
@@ -243,9 +435,10 @@ static const char *unit_of(const st_type *type)
     return type->kind == ST_TYPE_NUMBER ? type->unit.text : "";
 }
 
-static st_status give_input(st_estimate_handle *handle, const st_bound_input *bound,
-                            st_estimate_cell *cell, st_errors *errors)
+static st_status give_input(st_estimate_handle *handle, size_t index, st_estimate_cell *cell,
+                            st_errors *errors)
 {
+    const st_bound_input *bound = &handle->inputs[index];
     const st_sheet_input *input = bound->input;
     const st_shown *shown = st_find_shown(&handle->estimate, input->name);
     const st_estimate_cell found = {.name = input->name,
@@ -254,7 +447,7 @@ static st_status give_input(st_estimate_handle *handle, const st_bound_input *bo
                                     .cite = st_text_or_empty(input->cite),
                                     .section = shown != NULL ? shown->section : "",
                                     .formula = st_text_or_empty(input->from),
-                                    .text = show_value(handle, &input->type, bound->value),
+                                    .text = show_value(handle, index, &input->type, bound->value),
                                     .value = bound->value,
                                     .is_input = true,
                                     .is_assumed = st_input_is_assumed(bound),
@@ -266,17 +459,23 @@ static st_status give_input(st_estimate_handle *handle, const st_bound_input *bo
 static st_status give_cell(st_estimate_handle *handle, const st_sheet_cell *of,
                            st_estimate_cell *cell, st_errors *errors)
 {
-    const st_shown *shown = st_find_shown(&handle->estimate, of->name);
-    bool has_value = shown != NULL && is_computed(&handle->estimate) && isfinite(shown->value);
+    size_t count = 0;
+    const st_estimate *estimate = &handle->estimate;
+    size_t index = (size_t)(of - st_sheet_cells(estimate->sheet, &count));
+    size_t shown = handle->shown_of[index];
+    double value = value_of(handle, of->name);
+    bool has_value = isfinite(value);
+    const char *text =
+        has_value ? show_value(handle, estimate->input_count + index, &of->type, value) : "";
     const st_estimate_cell found = {.name = of->name,
                                     .unit = unit_of(&of->type),
                                     .doc = st_text_or_empty(of->doc),
                                     .cite = st_text_or_empty(of->cite),
-                                    .section = shown != NULL ? shown->section : "",
+                                    .section =
+                                        shown != SIZE_MAX ? estimate->shown[shown].section : "",
                                     .formula = of->formula,
-                                    .text = has_value ? show_value(handle, &of->type, shown->value)
-                                                      : "",
-                                    .value = has_value ? shown->value : (double)NAN,
+                                    .text = text,
+                                    .value = has_value ? value : (double)NAN,
                                     .is_computed = has_value};
     return found.text != NULL ? st_sized_give(&found, sizeof found, cell, errors)
                               : st_out_of_memory(errors);
@@ -298,7 +497,7 @@ st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_estimate_c
     size_t count = 0;
     const st_sheet_cell *cells = st_sheet_cells(estimate->sheet, &count);
     if (index < estimate->input_count)
-        return give_input(handle, &estimate->inputs[index], cell, errors);
+        return give_input(handle, index, cell, errors);
     if (index - estimate->input_count < count)
         return give_cell(handle, &cells[index - estimate->input_count], cell, errors);
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
@@ -310,14 +509,23 @@ st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_
                            st_errors *errors)
 {
     st_estimate_handle *handle = st_estimate_handle_of(estimate);
-    size_t i = st_estimate_input(estimate, name);
-    if (i < estimate->input_count)
-        return give_input(handle, &estimate->inputs[i], cell, errors);
-    st_status status = st_estimate_want(handle, name, errors);
-    if (!is_computed(estimate) || st_find_shown(estimate, name) == NULL)
+    const st_sheet_input *input = st_sheet_find_input(estimate->sheet, name);
+    size_t count = 0;
+    if (input != NULL)
+        return give_input(handle, (size_t)(input - st_sheet_inputs(estimate->sheet, &count)), cell,
+                          errors);
+    double value = 0;
+    st_status status = st_handle_look(handle, &name, 1, &value, errors);
+    if (!is_computed(estimate) || status == ST_ERR_NAME)
         return status;
     st_status given = give_cell(handle, st_sheet_find_cell(estimate->sheet, name), cell, errors);
     return status == ST_OK ? given : status;
+}
+
+st_status st_estimate_read_many(st_estimate *estimate, const char *const *names, size_t count,
+                                double *values, st_errors *errors)
+{
+    return st_handle_look(st_estimate_handle_of(estimate), names, count, values, errors);
 }
 
 /* ---- checks ---- */

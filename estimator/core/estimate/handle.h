@@ -1,31 +1,110 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is behind the st_estimate of steptime/estimate.h: the estimate, and all that it lives on. */
+/*
+ * What is behind the st_estimate of steptime/estimate.h: the estimate, and all that it lives on.
+ *
+ * Programs are kept while settings change values alone: their inputs are bound again, and they run.
+ * Memory is in arenas by what ends it: loading the job again, another list of what is shown,
+ * another value.
+ */
 #ifndef STEPTIME_ESTIMATE_HANDLE_H
 #define STEPTIME_ESTIMATE_HANDLE_H
 
 #include "estimate/estimate_internal.h"
+#include "job/job_loader.h"
+
+/* A program that is compiled when it is asked for. */
+typedef struct st_kept_program {
+    st_arena *arena; /* NULL: not compiled */
+    st_ready_program ready;
+} st_kept_program;
+
+/* Programs of plans that are replayed have the providers of replays, the others go without. */
+enum { ST_CLOSED_FORM, ST_REPLAYED, ST_FORMS };
+
+/* One assignment that counts; a later one of the same path takes its place. */
+typedef struct st_setting {
+    st_arena *arena; /* of its texts */
+    const char *text;
+    st_job_change change;
+} st_setting;
+
+/* A value as a text, of the given generation of values. */
+typedef struct st_value_note {
+    uint64_t generation;
+    const char *text;
+} st_value_note;
 
 typedef struct st_estimate_handle {
     st_estimate estimate; /* first: the public pointer is one to it */
     st_arena *texts;      /* of the request, as long as the handle lives */
-    st_arena *arena;      /* what was loaded, anew after each st_estimate_set */
+    st_arena *arena;      /* what was loaded */
+    st_arena *shown;      /* estimate.shown */
+    st_arena *results;    /* what comes of the present values; NULL: nothing yet */
     st_paths *paths;
     st_request request;
-    const char **sets; /* request.sets, which grow */
-    size_t set_capacity;
+    st_setting *settings; /* what request.sets is made of when the job is loaded again */
+    size_t setting_count;
+    size_t setting_capacity;
     const char *const *cells; /* that were asked for, 0: those of the report */
     size_t cell_count;
     bool all;
+
+    st_bound_input *inputs; /* estimate.inputs and estimate.input_values, which settings change */
+    double *input_values;
+    st_job_value **sources; /* per input: the value that it reads; NULL: none yet */
+    size_t *shown_of;       /* per cell: its place among what is shown; SIZE_MAX: none */
+    const st_provider *const *providers[ST_FORMS];
+    size_t provider_counts[ST_FORMS];
+    size_t form;
+    bool has_old_band;    /* estimate.band is of other settings */
+    st_kept_program asks; /* whether the plan is replayed; see choose_form */
+    bool *asks_for;       /* per input: that program reads it */
+    st_kept_program reports[ST_FORMS];
+
+    const char *
+        *wanted; /* cells and inputs that were read and are not shown; as the sheet has them */
+    size_t wanted_count;
+    st_kept_program extras[ST_FORMS]; /* of what is wanted */
+    bool has_extras;                  /* for the present values */
+    uint64_t generation;              /* of the values, from 1 */
+    st_value_note *notes;             /* per input and then per cell */
 } st_estimate_handle;
 
 /* Of an estimate that st_estimate_create made. */
 st_estimate_handle *st_estimate_handle_of(st_estimate *estimate);
 
-/* Computes the requested cells if necessary; a report can be written afterwards. */
+/* For what comes of the present values; NULL when out of memory. */
+st_arena *st_handle_results(st_estimate_handle *handle);
+/* Forgets what was computed. */
+void st_handle_forget(st_estimate_handle *handle);
+void st_kept_drop(st_kept_program *kept);
+void st_handle_drop_programs(st_estimate_handle *handle);
+/* Compiles cells and inputs by name, without checks, unless that was done before. */
+st_status st_kept_names(const st_estimate *estimate, const char *const *names, size_t count,
+                        st_kept_program *kept, st_errors *errors) ST_NODISCARD;
+
+/* Loads the job with the given assignments; everything stays as it is after an error. */
+st_status st_handle_load(st_estimate_handle *handle, const char *const *sets, size_t count,
+                         st_errors *errors) ST_NODISCARD;
+/* Lists what is shown again, after a change of what the job cannot have; programs whose list stays
+ * are kept. */
+st_status st_handle_list_shown(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
+/* Reads the assignments of a request as the first settings; false when out of memory. */
+bool st_settings_begin(st_estimate_handle *handle, const char *const *sets,
+                       size_t count) ST_NODISCARD;
+void st_settings_end(st_estimate_handle *handle);
+
+/* Computes what is shown if necessary. */
+st_status st_handle_compute(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
+/* The same, and what reports show of it. */
 st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
-/* Adds a cell or input to what is computed, and computes; after an error that leaves no values,
- * nothing has changed. */
-st_status st_estimate_want(st_estimate_handle *handle, const char *name,
-                           st_errors *errors) ST_NODISCARD;
+/*
+ * Computes what is shown and, where that lacks a cell or input of the names, more; values[i], NaN
+ * where there is none. ST_ERR_NAME, with nothing computed, where the sheet has none of a name.
+ */
+st_status st_handle_look(st_estimate_handle *handle, const char *const *names, size_t count,
+                         double *values, st_errors *errors) ST_NODISCARD;
+/* The program that has a name among its outputs, after st_handle_look. */
+const st_program *st_handle_program_of(const st_estimate_handle *handle, const char *name);
 
 #endif

@@ -87,15 +87,20 @@ st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
         status = st_estimate_complete(handle, errors);
     if (status != ST_OK)
         return status;
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
     st_result result;
     const st_brief brief = {.cite = asked.cite, .quiet = asked.quiet};
     if (asked.form != ST_ESTIMATE_TEXT || asked.all)
-        st_estimate_report(estimate, errors, handle->arena, &result);
+        st_estimate_report(estimate, errors, arena, &result);
     else
-        status = st_estimate_brief(estimate, &brief, errors, handle->arena, &result);
+        status = st_estimate_brief(estimate, &brief, errors, arena, &result);
+    if (status == ST_OK)
+        write_result(&result, &asked, buffer);
+    st_arena_destroy(arena);
     if (status != ST_OK)
         return status;
-    write_result(&result, &asked, buffer);
     return buffer->failed ? st_out_of_memory(errors) : ST_OK;
 }
 
@@ -121,34 +126,23 @@ static st_status read_explain_view(const st_estimate_view *view, const char *cel
     return ST_OK;
 }
 
-st_status st_estimate_explain(st_estimate *estimate, const char *cell, const st_estimate_view *view,
-                              st_buffer *buffer, st_errors *errors)
+/* All of it if that fits, else as large a tree as does. */
+static void write_explanation(const st_estimate *estimate, const st_explanation *explanation,
+                              const st_estimate_view *view, st_arena *arena, st_buffer *buffer,
+                              st_errors *errors)
 {
-    st_estimate_handle *handle = st_estimate_handle_of(estimate);
-    const st_explanation *explanation = NULL;
-    st_estimate_view asked;
-    st_explain_view wanted;
-    st_status status = read_explain_view(view, cell, &asked, &wanted, errors);
-    if (status == ST_OK)
-        status = st_estimate_want(handle, cell, errors);
-    if (status == ST_OK)
-        status = st_program_explain_view(estimate->program, estimate->input_values, &wanted,
-                                         handle->arena, &explanation, errors);
-    if (status != ST_OK)
-        return status;
-    /* All of it if that fits, else as large a tree as does. */
     size_t rows = 0;
     for (size_t lines = SIZE_MAX; lines > 0;) {
         st_buffer text = {0};
-        st_result result = {.arena = handle->arena};
+        st_result result = {.arena = arena};
         st_explanation_report(estimate, explanation, rows, errors, &result);
-        write_result(&result, &asked, &text);
+        write_result(&result, view, &text);
         size_t count = 0;
         for (const char *at = st_buffer_read(&text); *at != '\0'; at++)
             count += *at == '\n' ? 1 : 0;
-        bool fits = asked.form != ST_ESTIMATE_TEXT || asked.lines == 0 || count <= asked.lines;
-        lines = rows == 0 ? asked.lines + 1 : rows;
-        size_t over = rows == 0 ? 1 : (count - asked.lines + 3) / 4;
+        bool fits = view->form != ST_ESTIMATE_TEXT || view->lines == 0 || count <= view->lines;
+        lines = rows == 0 ? view->lines + 1 : rows;
+        size_t over = rows == 0 ? 1 : (count - view->lines + 3) / 4;
         if (fits || over >= lines) {
             st_buffer_text(buffer, st_buffer_read(&text));
             lines = 0;
@@ -156,5 +150,30 @@ st_status st_estimate_explain(st_estimate *estimate, const char *cell, const st_
         rows = fits ? 0 : lines - over;
         st_buffer_end(&text, &buffer->failed);
     }
+}
+
+st_status st_estimate_explain(st_estimate *estimate, const char *cell, const st_estimate_view *view,
+                              st_buffer *buffer, st_errors *errors)
+{
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
+    const st_explanation *explanation = NULL;
+    st_estimate_view asked;
+    st_explain_view wanted;
+    double value = 0;
+    st_status status = read_explain_view(view, cell, &asked, &wanted, errors);
+    if (status == ST_OK)
+        status = st_handle_look(handle, &cell, 1, &value, errors);
+    if (status != ST_OK)
+        return status;
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    status = st_program_explain_view(st_handle_program_of(handle, cell), estimate->input_values,
+                                     &wanted, arena, &explanation, errors);
+    if (status == ST_OK)
+        write_explanation(estimate, explanation, &asked, arena, buffer, errors);
+    st_arena_destroy(arena);
+    if (status != ST_OK)
+        return status;
     return buffer->failed ? st_out_of_memory(errors) : ST_OK;
 }

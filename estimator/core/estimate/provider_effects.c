@@ -135,7 +135,8 @@ st_status st_estimate_compare_formulas(st_estimate *estimate, st_arena *arena, s
         status = run_with(estimate, estimate->providers + estimate->plugin_count,
                           estimate->provider_count - estimate->plugin_count, &without, arena);
     for (size_t i = 0; i < shown && status == ST_OK; i++) {
-        estimate->shown[i].formula_value = without.values[i];
+        estimate->shown[i].formula_value =
+            st_sheet_known(estimate->sheet, estimate->shown[i].name, without.values[i]);
         const double a = with.values[i];
         const double b = without.values[i];
         estimate->shown[i].refined = !(a == b) && !(isnan(a) && isnan(b));

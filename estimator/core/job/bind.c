@@ -62,8 +62,6 @@ static void bind_without_value(binding *binder, const st_sheet_input *input, st_
             input->doc, st_or_none(remedy_for(binder, input)));
 }
 
-/* ---- constants ---- */
-
 /* ---- keys ---- */
 
 static const char *type_name(binding *binder, const st_type *type)
@@ -246,60 +244,81 @@ bool st_job_settles(const void *job, const st_sheet_input *input, double *value)
     return (is_given || input->has_default) && (truth || *value == 0);
 }
 
+static void bind_constant(binding *binder, const st_sheet_input *input, st_bound_input *bound)
+{
+    size_t index = ST_FIND(binder->job->constants, binder->job->constant_count, path, input->from);
+    if (index == SIZE_MAX) {
+        bind_without_value(binder, input, bound);
+        return;
+    }
+    const st_job_value *constant = &binder->job->constants[index];
+    binder->constant_read[index] = true;
+    bound->from = constant;
+    const st_value_text text = {
+        .text = constant->text, .length = strlen(constant->text), .place = constant->place};
+    if (st_value_parse_typed(constant->path, &input->type, &text, &bound->value, NULL) == ST_OK)
+        return;
+    st_errors *errors = st_errors_create();
+    if (errors == NULL) {
+        binder->status = st_out_of_memory(binder->errors);
+        return;
+    }
+    if (st_value_parse_typed(constant->path, &input->type, &text, &bound->value, errors) != ST_OK)
+        st_note(&binder->status, st_errors_move(binder->errors, errors, constant->place));
+    st_errors_destroy(errors);
+}
+
+static void bind_input(binding *binder, const st_sheet_input *input, st_bound_input *bound)
+{
+    const st_key *key = st_key_find(input->from);
+    *bound = (st_bound_input){.input = input};
+    if (key != NULL)
+        bind_key(binder, input, key, bound);
+    else if (is_constant(input->from) && st_is_constant_name(input->from + sizeof ST_KEY_CONSTANTS))
+        bind_constant(binder, input, bound);
+    else
+        ST_NOTE(binder, ST_ERR_NAME, input->place,
+                "%s has an unknown key" ST_FOUND "'%s'" ST_EXPECTED
+                "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
+                reader_of(binder, input), input->from,
+                st_or_none(st_key_nearest_path(input->from)));
+}
+
+static st_status begin(binding *binder)
+{
+    size_t key_count = 0;
+    (void)st_keys(&key_count);
+    binder->inputs = st_sheet_inputs(binder->sheet, &binder->input_count);
+    binder->key_read = st_arena_alloc(binder->arena, key_count, sizeof *binder->key_read);
+    binder->constant_read = st_arena_alloc(binder->arena, binder->job->constant_count + 1,
+                                           sizeof *binder->constant_read);
+    return binder->key_read == NULL || binder->constant_read == NULL
+               ? st_out_of_memory(binder->errors)
+               : ST_OK;
+}
+
+st_status st_job_bind_one(const st_job *job, const st_sheet *sheet, size_t input, st_arena *arena,
+                          st_bound_input *bound, st_errors *errors)
+{
+    binding binder = {.job = job, .sheet = sheet, .arena = arena, .errors = errors};
+    binder.status = begin(&binder);
+    if (binder.status == ST_OK)
+        bind_input(&binder, &binder.inputs[input], bound);
+    return binder.status;
+}
+
 st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
                       const st_bound_input **inputs, st_errors *errors)
 {
     binding binder = {.job = job, .sheet = sheet, .arena = arena, .errors = errors};
-    size_t key_count = 0;
-    (void)st_keys(&key_count);
-    binder.inputs = st_sheet_inputs(sheet, &binder.input_count);
-    binder.key_read = st_arena_alloc(arena, key_count, sizeof *binder.key_read);
-    binder.constant_read =
-        st_arena_alloc(arena, job->constant_count + 1, sizeof *binder.constant_read);
+    st_status begun = begin(&binder);
+    if (begun != ST_OK)
+        return begun;
     st_bound_input *bound = st_arena_alloc(arena, binder.input_count + 1, sizeof *bound);
-    if (bound == NULL || binder.key_read == NULL || binder.constant_read == NULL)
+    if (bound == NULL)
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < binder.input_count; i++) {
-        const st_sheet_input *input = &binder.inputs[i];
-        st_bound_input *input_bound = &bound[i];
-        const st_key *key = st_key_find(input->from);
-        *input_bound = (st_bound_input){.input = input};
-        if (key != NULL) {
-            bind_key(&binder, input, key, input_bound);
-        } else if (is_constant(input->from) &&
-                   st_is_constant_name(input->from + sizeof ST_KEY_CONSTANTS)) {
-            size_t index = 0;
-            while (index < binder.job->constant_count &&
-                   strcmp(binder.job->constants[index].path, input->from) != 0)
-                index++;
-            if (index == binder.job->constant_count) {
-                bind_without_value(&binder, input, input_bound);
-                continue;
-            }
-            const st_job_value *constant = &binder.job->constants[index];
-            binder.constant_read[index] = true;
-            input_bound->from = constant;
-            st_errors *constant_errors = st_errors_create();
-            if (constant_errors == NULL) {
-                binder.status = st_out_of_memory(binder.errors);
-                continue;
-            }
-            const st_value_text text = {
-                .text = constant->text, .length = strlen(constant->text), .place = constant->place};
-            if (st_value_parse_typed(constant->path, &input->type, &text, &input_bound->value,
-                                     constant_errors) != ST_OK) {
-                st_status status = st_errors_move(binder.errors, constant_errors, constant->place);
-                st_note(&binder.status, status);
-            }
-            st_errors_destroy(constant_errors);
-        } else {
-            ST_NOTE(&binder, ST_ERR_NAME, input->place,
-                    "%s has an unknown key" ST_FOUND "'%s'" ST_EXPECTED
-                    "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
-                    reader_of(&binder, input), input->from,
-                    st_or_none(st_key_nearest_path(input->from)));
-        }
-    }
+    for (size_t i = 0; i < binder.input_count; i++)
+        bind_input(&binder, &binder.inputs[i], &bound[i]);
     size_t count = 0;
     (void)st_keys(&count);
     for (size_t i = 0; i < count; i++) {

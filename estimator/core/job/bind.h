@@ -12,4 +12,18 @@
  */
 bool st_job_settles(const void *job, const st_sheet_input *input, double *value);
 
+/* The value of a key or constant, to be replaced; NULL where st_job_value_of has none. */
+st_job_value *st_job_place_of(const st_job *job, const char *path);
+
+/*
+ * Notes, from `true` to `false`, the keys that st_job_value_of is asked for: what is made from them
+ * has to be made again when one changes.
+ */
+void st_job_watch(const st_job *job, bool on);
+bool st_job_was_asked(const st_job *job, const st_key *key);
+
+/* Gives one input its value again, as st_job_bind does. */
+st_status st_job_bind_one(const st_job *job, const st_sheet *sheet, size_t input, st_arena *arena,
+                          st_bound_input *bound, st_errors *errors) ST_NODISCARD;
+
 #endif

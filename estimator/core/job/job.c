@@ -39,7 +39,10 @@ st_job *st_loader_new_job(st_arena *arena)
         return NULL;
     job->values = st_arena_alloc(arena, key_count, sizeof *job->values);
     job->section_names = st_arena_alloc(arena, section_count, sizeof *job->section_names);
-    if (job->values == NULL || job->section_names == NULL)
+    job->asked = st_arena_alloc(arena, key_count, sizeof *job->asked);
+    job->watch = st_arena_alloc(arena, 1, sizeof *job->watch);
+    if (job->values == NULL || job->section_names == NULL || job->asked == NULL ||
+        job->watch == NULL)
         return NULL;
     for (size_t i = 0; i < key_count; i++)
         job->values[i] = (st_job_value){.path = keys[i].path, .key = &keys[i]};
@@ -136,13 +139,31 @@ const st_job_value *st_job_constants(const st_job *job, size_t *count)
     return job->constants;
 }
 
-const st_job_value *st_job_value_of(const st_job *job, const char *path)
+st_job_value *st_job_place_of(const st_job *job, const char *path)
 {
     const st_key *key = st_key_find(path);
     if (key != NULL)
         return &job->values[st_key_index(key)];
     size_t i = ST_FIND(job->constants, job->constant_count, path, path);
     return i < job->constant_count ? &job->constants[i] : NULL;
+}
+
+const st_job_value *st_job_value_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_place_of(job, path);
+    if (*job->watch && value != NULL && value->key != NULL)
+        job->asked[st_key_index(value->key)] = true;
+    return value;
+}
+
+void st_job_watch(const st_job *job, bool on)
+{
+    *job->watch = on;
+}
+
+bool st_job_was_asked(const st_job *job, const st_key *key)
+{
+    return job->asked[st_key_index(key)];
 }
 
 bool st_job_is_own(const st_job *job, const st_job_value *value)

@@ -51,6 +51,8 @@ struct st_job {
     st_stack_runs runs;
     st_refinement *refinements;
     size_t refinement_count;
+    bool *asked; /* per key: st_job_value_of was asked for it while `watch` said to note it */
+    bool *watch;
     st_option_set *options; /* that were set, whichever list of plugins counts */
     size_t option_count;
 };
@@ -121,6 +123,20 @@ bool st_loader_split_refine(st_loader *loader, const st_value_text *value);
 
 /* The constant of that path, made where it does not exist; NULL when there are too many. */
 st_job_value *st_loader_constant(st_loader *loader, const char *path, st_place place);
+
+/* What an assignment changes of a job that is loaded already. */
+typedef struct st_job_change {
+    const char *path;     /* what it sets */
+    st_job_value *target; /* the value that it replaces; NULL: only loading the job again helps */
+    st_job_value value;
+} st_job_change;
+
+/*
+ * Reads "key=value" for a job that is loaded, of which nothing changes yet. Texts, files, options
+ * of plugins and constants that the job lacks have no target. All texts live in `arena`.
+ */
+st_status st_job_change_read(const st_job *job, const char *assignment, st_arena *arena,
+                             st_job_change *change, st_errors *errors) ST_NODISCARD;
 
 /* Splits and checks `sets`; faulty ones are reported and left out. NULL when out of memory. */
 const st_set *st_loader_read_sets(st_loader *loader, const char *const *sets, size_t count,

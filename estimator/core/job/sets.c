@@ -5,6 +5,7 @@
  */
 #include "base/text.h"
 #include "job/sections.h"
+#include "job/bind.h"
 #include "job/files.h"
 #include "job/job_loader.h"
 #include "steptime/keys.h"
@@ -152,6 +153,73 @@ void st_loader_find_replacements(st_loader *loader, const st_set *sets, size_t c
             loader->replacements[st_section_index(sets[i].section)] = &sets[i];
 }
 
+/* What a key gets from --set. */
+static st_job_value value_of_key(const st_set *set, double number)
+{
+    return (st_job_value){
+        .path = set->key->path,
+        .key = set->key,
+        .origin = ST_ORIGIN_SET,
+        .number = number,
+        .text = set->value.text,
+        .place = set->value.place,
+    };
+}
+
+static st_job_value value_of_constant(const st_set *set, const char *path)
+{
+    return (st_job_value){
+        .path = path,
+        .origin = ST_ORIGIN_SET,
+        .number = (double)NAN,
+        .text = set->value.text,
+        .place = set->value.place,
+    };
+}
+
+/* The number of a key, whose errors are wrong use of the command line. */
+static st_status parse_key(const st_set *set, double *number, st_errors *errors)
+{
+    if (st_value_parse(set->key, &set->value, number, NULL) == ST_OK)
+        return ST_OK;
+    st_errors *own = st_errors_create();
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_value_parse(set->key, &set->value, number, own);
+    if (status != ST_OK)
+        status = st_errors_move(errors, own, set->value.place);
+    st_errors_destroy(own);
+    return status;
+}
+
+st_status st_job_change_read(const st_job *job, const char *assignment, st_arena *arena,
+                             st_job_change *change, st_errors *errors)
+{
+    st_loader loader = {.arena = arena, .errors = errors};
+    st_set set = {0};
+    double number = 0;
+    *change = (st_job_change){0};
+    if (!read_set(&loader, assignment, &set))
+        return loader.status;
+    const st_key *key = set.key;
+    if (key != NULL) {
+        change->path = key->path;
+        st_status status = parse_key(&set, &number, errors);
+        if (status != ST_OK || key->kind == ST_KEY_TEXT || strcmp(key->path, ST_KEY_ISOLATE) == 0)
+            return status;
+        change->target = st_job_place_of(job, key->path);
+        change->value = value_of_key(&set, number);
+    } else if (set.constant != NULL) {
+        change->path = set.constant;
+        change->target = st_job_place_of(job, set.constant);
+        if (change->target != NULL)
+            change->value = value_of_constant(&set, change->target->path);
+    } else {
+        change->path = set.section != NULL ? set.section->path : set.option;
+    }
+    return ST_OK;
+}
+
 /* Applies one assignment with a list of errors of its own, which then join the others. */
 static void apply_set(st_loader *loader, const st_set *set)
 {
@@ -172,14 +240,7 @@ static void apply_set(st_loader *loader, const st_set *set)
         if (status != ST_OK || strcmp(set->key->path, ST_KEY_REFINE) != 0 ||
             st_loader_split_refine(&inner, &set->value)) {
             if (status == ST_OK)
-                inner.job->values[st_key_index(set->key)] = (st_job_value){
-                    .path = set->key->path,
-                    .key = set->key,
-                    .origin = ST_ORIGIN_SET,
-                    .number = number,
-                    .text = set->value.text,
-                    .place = set->value.place,
-                };
+                inner.job->values[st_key_index(set->key)] = value_of_key(set, number);
         }
     } else if (set->option != NULL) {
         st_job *job = inner.job;
@@ -195,13 +256,7 @@ static void apply_set(st_loader *loader, const st_set *set)
     } else {
         st_job_value *constant = st_loader_constant(&inner, set->constant, set->value.place);
         if (constant != NULL)
-            *constant = (st_job_value){
-                .path = constant->path,
-                .origin = ST_ORIGIN_SET,
-                .number = (double)NAN,
-                .text = set->value.text,
-                .place = set->value.place,
-            };
+            *constant = value_of_constant(set, constant->path);
     }
     st_note(&loader->status, st_errors_move(loader->errors, errors, set->value.place));
     loader->files_read = inner.files_read;

@@ -32,6 +32,8 @@ size_t st_program_register_count(const st_program *program);
  * none does. `arena` is for scratch; without memory 0, as if all did.
  */
 size_t st_program_first_dependent(const st_program *program, const char *provider, st_arena *arena);
+/* Sets inputs[i] for each input of the sheet that outputs or checks depend on. */
+void st_program_inputs(const st_program *program, bool *inputs);
 /* One line per operation, for `sheet show --program` and tests. */
 void st_program_print(const st_program *program, st_buffer *buffer);
 /* Reports each cell that has no value whatever the inputs are, such as one of 1/0. */

@@ -54,11 +54,19 @@ ST_API st_status st_estimate_create(const st_estimate_request *request, st_estim
 ST_API void st_estimate_destroy(st_estimate *estimate); /* NULL is fine */
 
 /*
- * Gives a key of the job another value, "batch.micro=2", and reloads the job; computes nothing yet.
- * After an error the estimate is unchanged.
+ * Gives a key of the job another value: "batch.micro=2", "cluster.bandwidth=187.5 GB/s",
+ * "constants.mu=0.55", "model=llama3-70b". Computes nothing yet. After an error, which names the
+ * key, the estimate is unchanged.
+ *
+ * A key that only changes values of inputs takes a microsecond and no memory, however often it is
+ * set. Keys of whole files, texts, plugins and what else decides which formulas there are load the
+ * job again, for milliseconds, with its warnings.
  */
 ST_API st_status st_estimate_set(st_estimate *estimate, const char *assignment,
                                  st_errors *errors) ST_NODISCARD;
+/* Several keys in one step, all or none; later ones win. Reports all errors. */
+ST_API st_status st_estimate_set_many(st_estimate *estimate, const char *const *assignments,
+                                      size_t count, st_errors *errors) ST_NODISCARD;
 
 /*
  * Computes the requested cells. ST_ERR_CHECK where a check of the sheet fails,
@@ -95,6 +103,15 @@ ST_API st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_est
 /* By name; computes it if necessary. */
 ST_API st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_cell *cell,
                                   st_errors *errors) ST_NODISCARD;
+/*
+ * The values of several cells and inputs by name, in base units (s, B, FLOP; a truth value 0 or 1;
+ * a word its place), NaN where there is none: values[i] is that of names[i]. Computes what is
+ * necessary. ST_ERR_CHECK, ST_ERR_MATH and ST_ERR_PROVIDER leave the values that there are; other
+ * errors leave `values` as it was.
+ */
+ST_API st_status st_estimate_read_many(st_estimate *estimate, const char *const *names,
+                                       size_t count, double *values,
+                                       st_errors *errors) ST_NODISCARD;
 /*
  * By role, whatever the sheet calls it: "step", "memory", "cost"; of a role with parts
  * "communication.hidden". docs/sheet-language.md lists the roles.
