@@ -45,7 +45,7 @@ static st_status find(fixture *own, const st_error_kind *kind, const char *text,
 TEST_OF(the_own_stack_comes_first, fixture *own, set_up, tear_down)
 {
     st_error_band band;
-    st_error_kind kind = {"h200-sxm", "fp8", "experts", "own-stack"};
+    st_error_kind kind = {"h200-sxm", "fp8", "experts", "own-stack", NULL};
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, own->arena),
                         "rows like this (h200-sxm, fp8, experts, own-stack) within 6 % (median) "
@@ -61,7 +61,7 @@ TEST_OF(the_own_stack_comes_first, fixture *own, set_up, tear_down)
 TEST_WITH(one_row_of_a_fit_is_called_so, set_up, tear_down)
 {
     st_error_band band;
-    const st_error_kind kind = {"l40s", "16bit", "dense", ""};
+    const st_error_kind kind = {"l40s", "16bit", "dense", "", NULL};
     assert_int_equal(find(*state, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, ((fixture *)*state)->arena),
                         "rows like this (l40s, 16bit, dense, any stack) within 7 % (median) and "
@@ -71,7 +71,7 @@ TEST_WITH(one_row_of_a_fit_is_called_so, set_up, tear_down)
 TEST_OF(what_nobody_measured_is_not_known, fixture *own, set_up, tear_down)
 {
     st_error_band band;
-    const st_error_kind kind = {"h200-sxm", "16bit", "experts", "own-stack"};
+    const st_error_kind kind = {"h200-sxm", "16bit", "experts", "own-stack", NULL};
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, own->arena),
                         "not known: no measured steps of this kind (h200-sxm, 16bit, experts, "
@@ -84,7 +84,7 @@ TEST_OF(what_nobody_measured_is_not_known, fixture *own, set_up, tear_down)
 TEST_OF(a_wrong_table_is_told, fixture *own, set_up, tear_down)
 {
     st_error_band band;
-    const st_error_kind kind = {"l40s", "16bit", "dense", ""};
+    const st_error_kind kind = {"l40s", "16bit", "dense", "", NULL};
     assert_int_equal(find(own, &kind,
                           "errors: [{gpu: l40s, precision: 16bit, model: dense, rows: few, "
                           "median: 0.074, nine_of_ten: 0.074, bias: 0.074}]\n",

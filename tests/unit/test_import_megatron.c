@@ -297,7 +297,7 @@ TEST(the_last_run_of_a_log_counts)
                             " elapsed time per iteration (ms): nan |\n");
     expect_key(with, "model.layers", "23");
     expect_key(with, "measured.step_time", "888 ms");
-    expect_words(with, "The log holds 2 runs");
+    expect_words(with, "the log holds 2 runs");
     import_end(with);
 }
 

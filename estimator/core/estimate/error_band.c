@@ -5,12 +5,16 @@
 #include "base/yaml_read.h"
 #include "job/bind.h"
 #include "job/files.h"
+#include "job/job_loader.h"
 #include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BANDS_MAX = 2000 };
+enum { BANDS_MAX = 2000, ROWS_OF_A_BAND = 10 };
+
+/* Of nine of ten estimates where no row of the kind was measured. */
+static const double unknown_band = 0.25;
 
 /* ---- kinds ---- */
 
@@ -38,7 +42,8 @@ st_error_kind st_error_kind_of(const st_job *job)
                                         st_job_number(job, ST_KEY_PRECISION_FP8) != 0,
                                         st_job_text(job, ST_KEY_PRECISION_WEIGHTS)),
         .model = st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0 ? "experts" : "dense",
-        .stack = section_of(job, ST_KEY_STACK)};
+        .stack = section_of(job, ST_KEY_STACK),
+        .site = job->stack_errors};
 }
 
 static bool equal_but_stack(const st_error_kind *left, const st_error_kind *right)
@@ -109,6 +114,40 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
     }
 }
 
+/*
+ * The band of a stack that `validate --save` corrected: of its runs, and of the stack that it
+ * builds on where they are fewer than ten, for a term that one run has fitted leaves no error of
+ * its own.
+ */
+static st_status find_site(const st_paths *paths, const st_sheet *sheet, const st_error_kind *kind,
+                           st_arena *arena, st_error_band *band, st_errors *errors)
+{
+    static const char *const known[] = {"of", "rows", "median", "nine_of_ten", "bias", "source"};
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = kind->site->place.file};
+    if (!st_read_is(&reader, kind->site, ST_YAML_MAP, "'errors' of a stack is not a map"))
+        return reader.status;
+    st_read_keys(&reader, kind->site, "'errors' of a stack", known, ST_COUNT(known), 4);
+    st_error_kind base = *kind;
+    base.stack = st_read_text(&reader, kind->site, "of", "");
+    base.site = NULL;
+    const double rows = read_number(&reader, kind->site, "rows", 1e9);
+    const double share = fmin(fabs(rows), ROWS_OF_A_BAND) / ROWS_OF_A_BAND;
+    const double median = read_number(&reader, kind->site, "median", 1e3);
+    const double nine_of_ten = read_number(&reader, kind->site, "nine_of_ten", 1e3);
+    const double bias = read_number(&reader, kind->site, "bias", 1e3);
+    if (reader.status == ST_OK)
+        reader.status = st_error_band_find(paths, sheet, &base, arena, band, errors);
+    if (reader.status != ST_OK)
+        return reader.status;
+    const double most = band->rows > 0 ? band->nine_of_ten : unknown_band;
+    band->site_rows = (size_t)fabs(rows);
+    band->has_table = true;
+    band->median = share * median + (1 - share) * (band->rows > 0 ? band->median : most / 2);
+    band->nine_of_ten = share * nine_of_ten + (1 - share) * most;
+    band->bias = share * bias;
+    return ST_OK;
+}
+
 st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
                              const st_error_kind *kind, st_arena *arena, st_error_band *band,
                              st_errors *errors)
@@ -116,6 +155,8 @@ st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
     const st_yaml_node *root = NULL;
     const char *name = st_sheet_name(sheet);
     *band = (st_error_band){.kind = *kind, .sources = ""};
+    if (kind->site != NULL)
+        return find_site(paths, sheet, kind, arena, band, errors);
     st_status status = st_paths_read_yaml(paths, ST_FOLDER_ERRORS, name, arena, &root, NULL);
     if (status == ST_ERR_NAME) /* nothing was measured that this sheet could be compared with */
         return ST_OK;
@@ -137,6 +178,18 @@ const char *st_error_band_text(const st_error_band *band, st_arena *arena)
     const st_error_kind *kind = &band->kind;
     const char *gpu = kind->gpu[0] != '\0' ? kind->gpu : "custom GPU";
     bool has_stack = kind->stack[0] != '\0';
+    if (band->site_rows > 0)
+        return st_arena_printf(
+            arena,
+            "within %.0f %% (median) and %.0f %% (9 of 10): %zu run%s of this site corrected the "
+            "stack%s%s%s",
+            100.0 * band->median, 100.0 * band->nine_of_ten, band->site_rows,
+            band->site_rows == 1 ? "" : "s",
+            band->site_rows >= ROWS_OF_A_BAND ? "" : "; too few for a band, which counts rows of ",
+            band->site_rows >= ROWS_OF_A_BAND ? ""
+            : has_stack                       ? kind->stack
+                                              : "any stack",
+            band->site_rows >= ROWS_OF_A_BAND ? "" : ", too");
     if (band->rows == 0)
         return st_arena_printf(arena, "not known: no measured steps of this kind (%s, %s, %s%s%s)",
                                gpu, kind->precision, kind->model, has_stack ? ", " : "",
@@ -153,9 +206,10 @@ const char *st_error_band_text(const st_error_band *band, st_arena *arena)
 
 const char *st_error_band_short(const st_error_band *band, st_arena *arena)
 {
-    return band->rows == 0 ? "not known"
-                           : st_arena_printf(arena, "%.0f %% / %.0f %%", 100.0 * band->median,
-                                             100.0 * band->nine_of_ten);
+    return band->rows + band->site_rows == 0
+               ? "not known"
+               : st_arena_printf(arena, "%.0f %% / %.0f %%", 100.0 * band->median,
+                                 100.0 * band->nine_of_ten);
 }
 
 void st_error_band_put(const st_error_band *band, st_node *map)
@@ -170,6 +224,8 @@ void st_error_band_put(const st_error_band *band, st_node *map)
     st_put_text_or_null(node, "model", band->kind.model);
     st_put_text_or_null(node, "stack", band->kind.stack);
     st_put_count(node, "rows", band->rows);
+    if (band->site_rows > 0)
+        st_put_count(node, "site_runs", band->site_rows);
     st_put_count(node, "fitted", band->fitted);
     st_put_number(node, "median", band->rows > 0 ? band->median : (double)NAN);
     st_put_number(node, "nine_of_ten", band->rows > 0 ? band->nine_of_ten : (double)NAN);

@@ -48,6 +48,7 @@ struct st_job {
     const char *gpus[ST_MAX_BASES]; /* files of its GPU, each followed by what it builds on */
     size_t gpu_count;
     const st_stack *stack;
+    const st_yaml_node *stack_errors; /* that the stack's own file lists; NULL: none */
     st_stack_runs runs;
     st_refinement *refinements;
     size_t refinement_count;

@@ -305,6 +305,8 @@ static bool is_apart(const map_scope *scope, const char *name)
         return scope->section != NULL && scope->section->is_file; /* laid below the rest before */
     if (strcmp(name, "fit") == 0) /* how the constants were fitted, for validation */
         return strcmp(scope->path, ST_KEY_CONSTANTS) == 0;
+    if (strcmp(name, "errors") == 0) /* of a stack, read where a band is asked for */
+        return scope->path[0] == '\0' && scope->section != NULL;
     return strcmp(name, "source") == 0; /* covers the whole map */
 }
 
@@ -400,8 +402,10 @@ static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_no
                         "more than %d files form a chain of bases", ST_MAX_BASES);
         }
     }
-    if (loader->reading_stack != NULL && scope->path[0] == '\0')
+    if (loader->reading_stack != NULL && scope->path[0] == '\0') {
         loader->reading_stack->source = inner.source;
+        loader->job->stack_errors = st_yaml_get(map, "errors");
+    }
     for (size_t i = 0; i < map->count; i++)
         load_entry(loader, &inner, map, i);
 }

@@ -182,5 +182,6 @@ void st_loader_apply_stack(st_loader *loader)
     }
     loader->job->stack = stack;
     loader->job->runs = inner.job->runs;
+    loader->job->stack_errors = inner.job->stack_errors;
     loader->job->section_names[st_section_index(st_section_find(ST_KEY_STACK))] = stack->name;
 }

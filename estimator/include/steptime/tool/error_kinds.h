@@ -5,12 +5,13 @@
 
 #include "steptime/job.h"
 
-/* What estimates have in common whose errors are counted together; no member is NULL. */
+/* What estimates have in common whose errors are counted together; texts are never NULL. */
 typedef struct st_error_kind {
     const char *gpu;       /* name of its file; "" where the cluster describes it inline */
     const char *precision; /* of GEMMs: "fp8", "fp32", or "16bit" for bf16 and fp16 */
     const char *model;     /* "dense" or "experts" */
     const char *stack;     /* "" for all of them, or where a job names none */
+    const struct st_yaml_node *site; /* errors of runs that the stack was corrected by, or NULL */
 } st_error_kind;
 
 st_error_kind st_error_kind_of(const st_job *job);

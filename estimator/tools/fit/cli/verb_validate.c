@@ -2,6 +2,7 @@
 /* steptime validate */
 #include "fit/cli/verbs.h"
 #include "fit/cli/nccl.h"
+#include "fit/cli/run_logs.h"
 #include "fit/cli/tables.h"
 
 #include "fit/steps/step_pairs.h"
@@ -18,6 +19,7 @@ typedef struct validate_options {
     cli_texts logs;
     const char *profile;
     const char *errors; /* where to write the known errors */
+    const char *site;   /* where to write the stack of the site */
     bool pairs;
 } validate_options;
 
@@ -35,6 +37,9 @@ static const cli_option option_rows[] = {
     CLI_TEXT(validate_options, errors, "write-errors", "FILE",
              "write the errors by GPU, precision, model and stack to FILE, for estimates to show, "
              "as configs/errors/SHEET.yaml",
+             .word = CLI_WORD_FILE),
+    CLI_TEXT(validate_options, site, "save", "FILE",
+             "write a stack to FILE with the term corrected that explains the measured jobs best",
              .word = CLI_WORD_FILE),
     CLI_FLAG(
         validate_options, pairs, "pairs",
@@ -54,6 +59,8 @@ static const cli_example examples[] = {
     {"steptime validate --table runs.csv", "measured steps of your own"},
     {"steptime validate run.yaml",
      "a job with 'measured: {step_time: ...}', as 'steptime import' writes it from a log"},
+    {"steptime validate run.log --cluster dgx-h100 --save site.yaml",
+     "the log of a run, and a stack with the term corrected that explains the difference best"},
     {"steptime validate --table runs.csv --rows 'gpus=64|128' --constants my-cluster --all",
      "some of their rows, one by one, with constants from `steptime fit`"},
     {"steptime validate --table runs.csv --pairs",
@@ -75,6 +82,8 @@ typedef struct validation {
     st_pairs *pairs;   /* with --pairs, one for each table */
     const char **jobs; /* with a measured step time */
     size_t job_count;
+    st_source *logs; /* by job; without text where it is none */
+    st_site site;
     size_t failed;
     size_t missed; /* cases that could not run */
 } validation;
@@ -107,12 +116,19 @@ static st_status choose_jobs(validation *verb, const st_path_entry *entries, siz
 {
     cli_run *run = verb->run;
     verb->jobs = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *verb->jobs);
-    if (verb->jobs == NULL)
+    verb->logs = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *verb->logs);
+    if (verb->jobs == NULL || verb->logs == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < run->argument_count; i++) {
         const char *name = run->arguments[i];
-        if (!is_listed(entries, count, name) && !has_tables(verb, name) && is_job(verb, name))
-            verb->jobs[verb->job_count++] = name;
+        if (is_listed(entries, count, name) || has_tables(verb, name))
+            continue;
+        st_source *log = &verb->logs[verb->job_count];
+        if (is_job(verb, name))
+            *log = (st_source){0};
+        else if (!cli_is_log(run, name, log))
+            continue;
+        verb->jobs[verb->job_count++] = name;
     }
     return ST_OK;
 }
@@ -317,6 +333,8 @@ static void write_result(const validation *verb)
             st_say(tables, i > 0 || verb->case_count > 0 ? "\n" : "");
             st_accuracy_put(&verb->tables[i], details, st_put_map(tables, NULL));
         }
+        if (verb->site.run_count > 0)
+            st_site_put(&verb->site, root);
         st_result_csv(root->result, "tables/rows",
                       "source,id,cell,measured,estimated,unit,.difference,.none,.verdict,.why");
     }
@@ -347,6 +365,52 @@ static st_status require_sources(validation *verb)
         status = status == ST_OK ? refused : status;
     }
     return status;
+}
+
+static bool has_same_stack(const st_measured *run, const st_measured *other)
+{
+    const st_stack *stacks[] = {st_job_stack(run->rows[0].job), st_job_stack(other->rows[0].job)};
+    return strcmp(st_sheet_name(run->sheet), st_sheet_name(other->sheet)) == 0 &&
+           strcmp(stacks[0] != NULL ? stacks[0]->name : "",
+                  stacks[1] != NULL ? stacks[1]->name : "") == 0;
+}
+
+/* Jobs with a measured step time, and the term that explains how far they are off. */
+static st_status run_jobs(validation *verb)
+{
+    st_status job_status = ST_OK;
+    st_measured *measured = st_arena_alloc(verb->run->arena, verb->job_count + 1, sizeof *measured);
+    const st_measured **runs = st_arena_alloc(verb->run->arena, verb->job_count + 1, sizeof *runs);
+    size_t run_count = 0;
+    if (measured == NULL || runs == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < verb->job_count; i++) {
+        st_status job =
+            verb->logs[i].text != NULL
+                ? cli_measured_log(verb->run, &verb->request, verb->options->nccl.cluster,
+                                   &verb->logs[i], &measured[i])
+                : st_measured_job(&verb->request, verb->jobs[i], verb->run->arena, &measured[i],
+                                  verb->run->errors);
+        size_t first = verb->table_count;
+        if (job == ST_OK)
+            job = add_table(verb, &measured[i]);
+        if (job == ST_OK)
+            job = require_rows(verb, first, measured[i].file);
+        if (job == ST_OK && measured[i].rows[0].left_out == NULL) {
+            if (run_count == 0 || has_same_stack(runs[0], &measured[i]))
+                runs[run_count++] = &measured[i];
+            else
+                st_report(verb->run->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                          (st_place){.file = measured[i].file},
+                          "another stack or sheet than of %s: not used to find the term that "
+                          "explains the difference",
+                          runs[0]->rows[0].id);
+        }
+        job_status = job_status == ST_OK ? job : job_status;
+    }
+    return job_status == ST_OK && run_count > 0
+               ? st_site_of(runs, run_count, verb->run->arena, &verb->site, verb->run->errors)
+               : job_status;
 }
 
 /* Cases, tables and jobs: everything that no --table replaces. */
@@ -383,23 +447,7 @@ static st_status run_sources(validation *verb)
                       absent);
         status = table_status;
     }
-    if (status != ST_OK)
-        return status;
-    st_status job_status = ST_OK;
-    st_measured *measured = st_arena_alloc(verb->run->arena, verb->job_count + 1, sizeof *measured);
-    if (measured == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < verb->job_count; i++) {
-        st_status job = st_measured_job(&verb->request, verb->jobs[i], verb->run->arena,
-                                        &measured[i], verb->run->errors);
-        size_t first = verb->table_count;
-        if (job == ST_OK)
-            job = add_table(verb, &measured[i]);
-        if (job == ST_OK)
-            job = require_rows(verb, first, measured[i].file);
-        job_status = job_status == ST_OK ? job : job_status;
-    }
-    return job_status;
+    return status == ST_OK ? run_jobs(verb) : status;
 }
 
 /* ---- collectives ---- */
@@ -468,6 +516,10 @@ static int run_validate(cli_run *run)
             status = cli_write_file(error_run, verb.options->errors, &buffer);
         st_buffer_free(&buffer);
     }
+    if (status == ST_OK && verb.options->site != NULL)
+        status = verb.site.run_count > 0
+                     ? cli_save_site(run, &verb.site, verb.options->site)
+                     : cli_wrong_use(run, "--save requires logs or measured jobs", NULL);
     if (status == ST_OK)
         write_result(&verb);
     if (status != ST_OK)

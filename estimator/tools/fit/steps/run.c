@@ -252,7 +252,8 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
         return ST_ERR_MEMORY;
     *variant = estimate.providers;
     memcpy(inputs, estimate.input_values, estimate.input_count * sizeof *inputs);
-    *row = (st_row){.id = st_job_name(estimate.job), .measured = value->number};
+    *row =
+        (st_row){.id = st_job_name(estimate.job), .measured = value->number, .job = estimate.job};
     *measured = (st_measured){.name = "jobs",
                               .file = st_job_file(estimate.job),
                               .sheet = estimate.sheet,

@@ -57,9 +57,10 @@ static st_status import_file(st_framework framework, const st_import_request *re
     st_draft draft;
     megatron_run settings = {.draft = &draft};
     st_import_request with = *request;
-    with.carried = fw_read_carried(framework, request, arena, &with.carried_count, errors);
-    if (with.carried == NULL)
-        return st_errors_size(errors) > 0 ? ST_ERR_VALUE : st_out_of_memory(errors);
+    const size_t known = st_errors_size(errors);
+    const char **carried = fw_read_carried(framework, request, arena, &with.carried_count, errors);
+    if (carried == NULL)
+        return st_errors_size(errors) > known ? ST_ERR_VALUE : st_out_of_memory(errors);
     /* The stack that a framework's own file implies, where the search path has it. An exported
      * file carries the one of its job. */
     static const char *const stacks[] = {ST_KEY_STACK "=megatron-core",
@@ -67,10 +68,11 @@ static st_status import_file(st_framework framework, const st_import_request *re
                                          ST_KEY_STACK "=torchtitan", ST_KEY_STACK "=deepspeed"};
     const st_job *stack_job = NULL;
     if (with.carried_count == 0 && framework != ST_MEGATRON &&
-        st_job_load(with.paths, NULL, &stacks[framework], 1, arena, &stack_job, NULL) == ST_OK) {
-        with.carried = &stacks[framework];
-        with.carried_count = 1;
-    }
+        st_job_load(with.paths, NULL, &stacks[framework], 1, arena, &stack_job, NULL) == ST_OK)
+        carried[with.carried_count++] = stacks[framework];
+    for (size_t i = 0; i < request->carried_count && with.carried_count < MAX_CARRIED; i++)
+        carried[with.carried_count++] = request->carried[i];
+    with.carried = carried;
     if (framework == ST_MEGATRON)
         return st_import_megatron(&with, job, errors);
     st_status status = st_draft_start(&draft, &with, arena, errors);
@@ -88,12 +90,20 @@ static st_status import_file(st_framework framework, const st_import_request *re
     put_keys(framework, &settings);
     if (framework == ST_TORCHTITAN)
         megatron_account(&settings);
+    if (request->log != NULL) {
+        megatron_read_times(&settings, request->log);
+        megatron_warn_of_times(&settings);
+        megatron_put_time(&settings);
+    }
+    if (draft.status != ST_OK)
+        return draft.status;
     return st_draft_write(&draft,
                           st_draft_text(&draft,
-                                        "From %.200s, a file of %s, by steptime import %s. The "
+                                        "From %.200s, %s of %s, by steptime import %s. The "
                                         "comment after each value names its option.",
-                                        st_draft_source(&draft), fw_title(framework),
-                                        st_framework_name(framework)),
+                                        st_draft_source(&draft),
+                                        request->log != NULL ? "the log" : "a file",
+                                        fw_title(framework), st_framework_name(framework)),
                           job);
 }
 

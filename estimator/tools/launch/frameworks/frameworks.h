@@ -41,4 +41,16 @@ st_status st_framework_export(st_framework framework, const st_paths *paths, con
 st_status st_framework_import(st_framework framework, const st_import_request *request,
                               st_buffer *job, st_errors *errors) ST_NODISCARD;
 
+/*
+ * Appends the job of a run's log: the configuration that the framework prints at its start, and the
+ * times of its steps as measured.step_time. Reported with their places: no configuration or one
+ * that is cut, several runs (the last one counts), steps that are cut or whose loss is NaN (left
+ * out).
+ */
+st_status st_log_import(const st_import_request *request, st_buffer *job,
+                        st_errors *errors) ST_NODISCARD;
+
+/* A text that may be such a log: it has a configuration or the time of a step. */
+bool st_is_log(const char *text, size_t length);
+
 #endif

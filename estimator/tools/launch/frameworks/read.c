@@ -255,6 +255,13 @@ void fw_read(st_framework framework, megatron_run *settings)
                     st_or_none(st_yaml_describe(root, draft->errors)));
         if (draft->status == ST_OK)
             flatten_yaml(settings, root, "");
+    } else if (framework == ST_TORCHTITAN && settings->draft->request->log != NULL) {
+        const st_json *tree =
+            parse_json(settings->draft->request, settings->draft->arena, settings->draft->errors);
+        if (tree != NULL)
+            flatten_json(settings, tree, "");
+        else
+            st_note(&settings->draft->status, ST_ERR_VALUE);
     } else if (framework == ST_TORCHTITAN) {
         read_toml(settings);
     } else {

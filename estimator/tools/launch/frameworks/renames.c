@@ -70,6 +70,7 @@ static const fw_rename bridge_rows[] = {
     {"model.num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers", NULL, NULL,
      FW_BOTH},
     {"train.train_iters", "train_iters", NULL, NULL, FW_IMPORT},
+    {"world_size", "world_size", NULL, NULL, FW_IMPORT}, /* of a log */
     {"mixed_precision", "bf16", "bf16_mixed", "True", FW_BOTH},
     {"mixed_precision", "fp16", "16-mixed", "True", FW_BOTH},
     {"mixed_precision", "fp8_format", FP8_RECIPE, "hybrid", FW_BOTH},

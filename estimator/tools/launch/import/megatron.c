@@ -240,15 +240,11 @@ static st_status import_run(megatron_run *run, st_buffer *job)
         megatron_read_yaml(run);
     else
         megatron_read_command(run);
-    if (run->dumps > 1)
-        st_draft_note(run->draft, "The log holds %zu runs; this is the last one.", run->dumps);
-    if (run->odd_times > 0)
-        st_draft_note(
-            run->draft,
-            "%zu line%s of the log (the first is line %d) have an invalid time; left out.",
-            run->odd_times, run->odd_times == 1 ? "" : "s", run->odd_line);
-    else if (run->is_dump && run->time_count == 0)
+    if (draft->request->log != NULL)
+        megatron_read_times(run, draft->request->log);
+    if (run->is_dump && run->time_count + run->odd_times + run->nan_losses == 0)
         st_draft_note(run->draft, "The log has no iteration times.");
+    megatron_warn_of_times(run);
     if (run->dumps == 0 && run->is_dump)
         ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
                 "the log has no dump of arguments" ST_EXPECTED
@@ -266,7 +262,10 @@ static st_status import_run(megatron_run *run, st_buffer *job)
         st_draft_text(draft,
                       "From %.200s, %s of Megatron-LM, by steptime import "
                       "megatron. The comment after each value names its argument.",
-                      st_draft_source(draft), run->is_dump ? "the log of a run" : "a command line"),
+                      st_draft_source(draft),
+                      run->is_dump                   ? "the log of a run"
+                      : draft->request->what != NULL ? draft->request->what
+                                                     : "a command line"),
         job);
 }
 

@@ -37,6 +37,11 @@ typedef struct megatron_run {
     size_t time_count;
     size_t odd_times;    /* lines whose time is not above 0 */
     int odd_line;        /* the first of them */
+    bool is_rate;        /* times are tokens per second and GPU */
+    size_t nan_losses;   /* steps whose loss is NaN */
+    int nan_line;        /* the first of them */
+    double last_step;    /* number of the last step that was read */
+    int restart_line;    /* where numbers of steps begin again; 0: nowhere */
     size_t dumps;        /* in the log; the last one counts */
     uint64_t vocabulary; /* that the log prints when it pads it; 0: none */
 } megatron_run;
@@ -67,6 +72,10 @@ void megatron_set_option(megatron_run *run, const char *option, const char *valu
 
 /* megatron_times.c: the dump, iterations and the padded vocabulary */
 void megatron_read_log(megatron_run *run);
+/* Times of the steps of a log alone, as any of the frameworks prints them. */
+void megatron_read_times(megatron_run *run, const st_import_request *log);
+/* Reports steps that are left out with their places; an error where none is left. */
+void megatron_warn_of_times(megatron_run *run);
 /* Writes measured.step_time. */
 void megatron_put_time(megatron_run *run);
 

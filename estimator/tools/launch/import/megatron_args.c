@@ -122,6 +122,9 @@ void megatron_forget(megatron_run *run)
     run->count = 0;
     run->time_count = 0;
     run->odd_times = 0;
+    run->nan_losses = 0;
+    run->restart_line = 0;
+    run->last_step = 0;
 }
 
 /* ---- words of a shell ---- */

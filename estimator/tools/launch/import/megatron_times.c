@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Where the blanks and dots between name and value begin; length when there are none. */
 static size_t find_dots(const megatron_line *line)
@@ -38,41 +39,142 @@ static size_t skip(const megatron_line *line, size_t at, char c)
     return at;
 }
 
+/* The word behind some words of the line, "" where there is none. */
+static void word_after(const megatron_line *line, const char *words, char *text, size_t size)
+{
+    const char *at = words != NULL ? megatron_find(line, words) : NULL;
+    const char *end = line->text + line->length;
+    size_t length = 0;
+    while (at != NULL && at < end && *at == ' ')
+        at++;
+    for (; at != NULL && at < end && strchr(" |)/\t", *at) == NULL && length + 1 < size; at++)
+        if (*at != ',') /* 12,345 */
+            text[length++] = *at;
+    text[length] = '\0';
+}
+
 /* The number behind some words of the line; 0 when there is none. */
 static double number_after(const megatron_line *line, const char *words)
 {
-    const char *at = megatron_find(line, words);
-    const char *end = line->text + line->length;
     char text[32];
-    size_t length = 0;
     double value = 0;
-    if (at == NULL)
-        return 0;
-    while (at < end && *at == ' ')
-        at++;
-    while (at + length < end && length + 1 < sizeof text && strchr(" |)\t", at[length]) == NULL)
-        length++;
-    if (length == 0 || st_number_parse(at, length, (st_place){0}, &value, NULL) != ST_OK)
+    word_after(line, words, text, sizeof text);
+    if (text[0] == '\0' ||
+        st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) != ST_OK)
         return 0;
     return value;
 }
 
-static void read_time(megatron_run *run, const megatron_line *line)
+/* How frameworks print a step: what marks the line, and what its numbers follow. */
+typedef struct step_form {
+    const char *mark;
+    const char *time;
+    double time_ms; /* of one unit; 0: tokens per second and GPU */
+    const char *step;
+    const char *loss;
+    const char *batch; /* NULL: not in the line */
+} step_form;
+
+static const step_form forms[] = {
+    {"elapsed time per iteration (ms):", "elapsed time per iteration (ms):", 1, "iteration",
+     "lm loss:", "global batch size:"},
+    {"elapsed time per iteration (s):", "elapsed time per iteration (s):", 1000, "iteration",
+     "lm loss:", "global batch size:"},
+    {"train_step_timing in s:", "train_step_timing in s:", 1000,
+     "global_step:", "reduced_train_loss:", "global_batch_size:"},           /* NeMo */
+    {"completed step:", "seconds:", 1000, "completed step:", "loss:", NULL}, /* MaxText */
+    {"iter time (s):", "iter time (s):", 1000, "steps:", "loss:", NULL},     /* DeepSpeed */
+    {" tps:", "tps:", 0, "step:", "loss:", NULL},                            /* torchtitan */
+};
+
+static bool is_nan(const char *word)
 {
-    if (megatron_find(line, "elapsed time per iteration (") == NULL)
+    return strncasecmp(word, "nan", 3) == 0 || strncasecmp(word, "-nan", 4) == 0;
+}
+
+/* Steps of a run that restarts begin again with a smaller number: the last run counts. */
+static void begin_again(megatron_run *run, double step, int line)
+{
+    if (step < run->last_step) {
+        run->time_count = 0;
+        run->restart_line = line;
+    }
+    run->last_step = step;
+}
+
+static void read_time(megatron_run *run, const megatron_line *line, bool is_cut)
+{
+    const step_form *form = forms;
+    const step_form *const end = forms + ST_COUNT(forms);
+    char loss[32];
+    while (form < end && megatron_find(line, form->mark) == NULL)
+        form++;
+    if (form == end)
         return;
-    double time_ms = number_after(line, "elapsed time per iteration (ms):");
-    if (time_ms == 0)
-        time_ms = 1000 * number_after(line, "elapsed time per iteration (s):");
-    if (!(time_ms > 0) || !(time_ms < 1e12)) {
+    const char *const again = megatron_find(line, form->mark);
+    const megatron_line rest = {again, line->length - (size_t)(again - line->text), line->number};
+    const double number = number_after(line, form->time);
+    const double time = form->time_ms > 0 ? form->time_ms * number : number;
+    if (is_cut || !(time > 0) || !(time < 1e12) || megatron_find(&rest, form->mark) != NULL) {
         run->odd_line = run->odd_times++ == 0 ? line->number : run->odd_line;
+        return;
+    }
+    word_after(line, form->loss, loss, sizeof loss);
+    if (is_nan(loss)) {
+        run->nan_line = run->nan_losses++ == 0 ? line->number : run->nan_line;
         return;
     }
     if (run->time_count >= MEGATRON_MAX_TIMES)
         return;
-    const megatron_time made = {time_ms, number_after(line, "global batch size:")};
+    begin_again(run, number_after(line, form->step), line->number);
+    run->is_rate = form->time_ms == 0;
+    const megatron_time made = {time, number_after(line, form->batch)};
     if (!ST_APPEND(run->draft->arena, run->times, run->time_count, made))
         st_draft_out_of_memory(run->draft);
+}
+
+/* The log was cut in this line, after a digit: a number may lack its others. */
+static bool is_cut(const st_import_request *request, size_t offset)
+{
+    return offset > request->length && strchr("0123456789.", request->text[request->length - 1]);
+}
+
+void megatron_read_times(megatron_run *run, const st_import_request *log)
+{
+    megatron_line line = {0};
+    for (size_t offset = 0; run->draft->status == ST_OK && megatron_next_line(log, &offset, &line);)
+        read_time(run, &line, is_cut(log, offset));
+}
+
+/* For the reader of the log, and for the one of the job. */
+static void warn(megatron_run *run, int line, const char *text)
+{
+    st_draft_note(run->draft, "Line %d: %s.", line, text);
+    (void)st_report(run->draft->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                    (st_place){.file = run->draft->request->file, .line = line}, "%s", text);
+}
+
+void megatron_warn_of_times(megatron_run *run)
+{
+    const size_t nan = run->nan_losses;
+    if (run->odd_times > 0)
+        warn(run, run->odd_line,
+             st_draft_text(run->draft,
+                           "%zu step%s cut or without a time that can be read; left out",
+                           run->odd_times, run->odd_times == 1 ? " is" : "s are"));
+    if (nan > 0)
+        warn(run, run->nan_line,
+             st_draft_text(run->draft,
+                           "the loss of %zu step%s is NaN, the first in this line; "
+                           "their times are left out",
+                           nan, nan == 1 ? "" : "s"));
+    if (run->restart_line > 0)
+        warn(run, run->restart_line,
+             "steps begin again here; only the times from this line on count");
+    if (nan > 0 && run->time_count == 0)
+        ST_NOTE(run->draft, ST_ERR_VALUE,
+                ((st_place){.file = run->draft->request->file, .line = run->nan_line}),
+                "every step has a loss of NaN" ST_EXPECTED "steps that train");
 }
 
 void megatron_read_log(megatron_run *run)
@@ -80,6 +182,7 @@ void megatron_read_log(megatron_run *run)
     const st_import_request *request = run->draft->request;
     megatron_line line = {0};
     bool in_dump = false;
+    int begun = 0;
     for (size_t offset = 0;
          run->draft->status == ST_OK && megatron_next_line(request, &offset, &line);) {
         if (megatron_find(&line, "-- end of arguments --") != NULL) {
@@ -87,6 +190,8 @@ void megatron_read_log(megatron_run *run)
         } else if (megatron_find(&line, "-- arguments --") != NULL) {
             megatron_forget(run);
             run->dumps++;
+            run->last_step = 0;
+            begun = line.number;
             in_dump = true;
         } else if (in_dump) {
             /* "  NAME ..... VALUE", behind whatever a launcher puts in front. Names of 48
@@ -111,9 +216,19 @@ void megatron_read_log(megatron_run *run)
             double size = number_after(&line, "padded vocab (size:");
             run->vocabulary = size >= 1 && size <= 1e9 ? (uint64_t)size : 0;
         } else {
-            read_time(run, &line);
+            read_time(run, &line, is_cut(request, offset));
         }
     }
+    if (in_dump)
+        ST_NOTE(run->draft, ST_ERR_SYNTAX, ((st_place){.file = request->file, .line = begun}),
+                "the dump of arguments that begins here is cut" ST_EXPECTED
+                "a line '------ end of arguments ------'");
+    if (run->dumps > 1)
+        warn(run, begun,
+             st_draft_text(run->draft,
+                           "the log holds %zu runs; only the last one, "
+                           "from this line on, counts",
+                           run->dumps));
 }
 
 /* ---- the median ---- */
@@ -155,6 +270,29 @@ static double put_last_batch(megatron_run *run)
     return batch;
 }
 
+/* Tokens per second and GPU as milliseconds of a step; false where its tokens are not known. */
+static bool rates_to_times(megatron_run *run)
+{
+    static const char *const groups[] = {ST_KEY_PARALLEL_TP, ST_KEY_PARALLEL_PP, ST_KEY_PARALLEL_CP,
+                                         ST_KEY_PARALLEL_DP};
+    double tokens = 1000.0 * (double)st_draft_count(run->draft, ST_KEY_BATCH_GLOBAL) *
+                    (double)st_draft_count(run->draft, ST_KEY_BATCH_SEQUENCE);
+    if (!run->is_rate)
+        return true;
+    for (size_t i = 0; i < ST_COUNT(groups); i++) {
+        const uint64_t ranks = st_draft_count(run->draft, groups[i]);
+        tokens /= ranks > 0 || strcmp(groups[i], ST_KEY_PARALLEL_DP) == 0 ? (double)ranks : 1.0;
+    }
+    if (!(tokens > 0) || !(tokens < 1e300)) {
+        st_draft_note(run->draft, "The log has tokens per second; batch and ranks, which make "
+                                  "them the time of a step, are not known.");
+        return false;
+    }
+    for (size_t i = 0; i < run->time_count; i++)
+        run->times[i].ms = tokens / run->times[i].ms;
+    return true;
+}
+
 void megatron_put_time(megatron_run *run)
 {
     /* The first iterations allocate, compile and connect: they say nothing of those that follow. */
@@ -165,7 +303,7 @@ void megatron_put_time(megatron_run *run)
     size_t count = 0;
     size_t others = 0;
     size_t dropped = 0;
-    if (times == NULL || run->time_count == 0)
+    if (times == NULL || run->time_count == 0 || !rates_to_times(run))
         return;
     const double batch = put_last_batch(run);
     for (size_t i = 0; i < run->time_count; i++) {
