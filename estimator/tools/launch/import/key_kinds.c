@@ -33,7 +33,19 @@ static const key_words harmless[] = {
      "pipeline_dtype moe_dispatch_fwd_dtype moe_combine_bwd_dtype megatron_fsdp_main_params_dtype "
      "high_priority_stream_groups te_rng_tracker num_microbatches* *detach_heads batch_p2p_* "
      "gradient_reduce_div_fusion rotary_* mup_* extra_init_* use_same_sampling* embedding_init_* "
-     "output_layer_init_* deallocate_pipeline_outputs"},
+     "output_layer_init_* deallocate_pipeline_outputs deterministic_mode "
+     "use_persistent_ckpt_worker "
+     "dist_ckpt_* no_*_fusion no_mmap_bin_files no_ckpt_* no_create_attention_mask_in_dataloader "
+     "no_persist_layer_norm moe_router_bias_update_rate use_flashinfer_* async_* verify_integrity "
+     "flash_decode enable_chunked_prefill defer_embedding_wgrad_compute wgrad_deferral_limit "
+     "decoupled_* straggler_* empty_unused_memory_level ddp_num_buckets ddp_pad_buckets_* "
+     "ddp_average_in_collective cuda_graph_warmup_steps check_for_large_grads muon_* fim_* "
+     "export_* temperature top_p return_log_probs num_tokens_to_generate prompts "
+     "max_tokens_to_oom incoming_requests_* output_every_n_results prompt_file* stop_words "
+     "termination_id use_coordinator use_legacy_static_engine test_mode "
+     "no_fp8_weight_transpose_cache offload_time auto_offload_time offload_overlap_sr "
+     "data_sharding "
+     "retro_*"},
     {"Megatron-Bridge",
      "checkpoint.* tokenizer.* logger.* scheduler.* rng.* nvrx_straggler.* profiling.* ft.* "
      "straggler.* inprocess_restart.* tensor_inspect.* rerun_state_machine.* validation.* "
@@ -75,7 +87,19 @@ static const key_words harmless[] = {
      "gradient_clipping"},
     {"Primus",
      "work_group user_name exp_name workspace platform modules.*.framework modules.*.config "
-     "modules.*.model *sink_level disable_last_saving auto_continue_train *turbo* primus*"},
+     "modules.*.model *sink_level disable_last_saving auto_continue_train *turbo* primus* mlflow_* "
+     "*mlflow generate_tracelens* use_rocm_mem_info* weight_deosc* "
+     "patch_* pp_warmup pp_max_mem pp_cost_* dump_pp_data sink_* zero_bubble_* enable_zero_bubble "
+     "enable_zb_runtime pp_algorithm communication_method debug_scheduler* "
+     "moe_router_force_load_balancing_type dataloader_mp_context disable_compile_dependencies "
+     "interleave_group_size num_seq_splits allow_padding_num_layers *gradient_stochastic_rounding "
+     "pre_communication_optimization enable_exactly_numeric_match align_* odc_* bert_* vision_* "
+     "swin_* img_* classes_fraction data_per_class_fraction mask_* sgd_* head_lr_mult pin_cpu_* "
+     "error_injection_* suggested_communication_unit_size tp_comm_* query_in_block_prob "
+     "iter_per_epoch sample_rate num_classes num_samples image_size non_persistent_* model_type "
+     "torch_compile.* mock_dataset.* app_tag_* apply_rope_fusion moe_use_legacy_grouped_gemm "
+     "moe_use_fused_router* enable_experimental record_* nvtx_ranges sft_* conv_L_cache "
+     "clone_scatter_* tiktoken_*"},
     {"launcher",
      "nodes ntasks* cpus_per_task gres gpus_per_* job_name output error time partition account "
      "qos mem exclusive hostfile include exclude master_* num_machines machine_rank mpi_params "
@@ -103,20 +127,22 @@ static const struct {
      ST_KEY_PARALLEL_CP},
     {"*expert*parallel* *ep_size *ep_degree", true, ST_KEY_PARALLEL_EP},
     {"*parallel* *world_size", true, ST_KEY_PARALLEL_DP},
+    {"lora.* *.lora.* lora_rank lora_alpha lora_r peft peft.dim peft._target_", false,
+     ST_KEY_TRAIN_TASK},
     {"*zero_stage* *sharding* hybrid_context_parallel", false, ST_KEY_PARALLEL_ZERO},
     {"zero_hpz* *.zero_hpz*", true, ST_KEY_PARALLEL_SHARD},
     {"*precision* *dtype* *fp8* *fp4* *bf16* *fp16* *quantiz* amp.enabled", false,
      ST_KEY_PRECISION_WEIGHTS},
     {"*layers* *n_layer", true, ST_KEY_MODEL_LAYERS},
+    {"*ffn* *intermediate*", true, ST_KEY_MODEL_FFN},
     {"*hidden_size *embed_dim *d_model *hidden_dim", true, ST_KEY_MODEL_HIDDEN},
     {"*heads* *query_groups", true, ST_KEY_MODEL_HEADS},
     {"*experts* *topk *top_k", true, ST_KEY_MODEL_EXPERTS},
-    {"*ffn* *intermediate*", true, ST_KEY_MODEL_FFN},
     {"*vocab_size", true, ST_KEY_MODEL_VOCABULARY},
     {"*_rank *_channels *head_dim", true, ST_KEY_MODEL_HEAD_DIM},
 };
 
-static bool fits(const char *patterns, const char *name)
+bool megatron_fits(const char *patterns, const char *name)
 {
     char pattern[64];
     for (const char *word = patterns; *word != '\0';) {
@@ -151,7 +177,7 @@ bool megatron_is_harmless(const char *name)
     if (megatron_is_skipped(name) || megatron_is_skipped(last_part(name)))
         return true;
     for (size_t i = 0; i < ST_COUNT(harmless); i++)
-        if (fits(harmless[i].patterns, name))
+        if (megatron_fits(harmless[i].patterns, name))
             return true;
     return false;
 }
@@ -165,7 +191,7 @@ const char *megatron_decided_key(const megatron_argument *argument)
     if (megatron_is_off(text) || megatron_is_harmless(argument->name))
         return NULL;
     for (size_t i = 0; i < ST_COUNT(deciding); i++)
-        if ((counts || !deciding[i].number) && fits(deciding[i].patterns, argument->name))
+        if ((counts || !deciding[i].number) && megatron_fits(deciding[i].patterns, argument->name))
             return deciding[i].key;
     return NULL;
 }

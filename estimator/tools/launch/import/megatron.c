@@ -142,6 +142,12 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
 
 /* ---- what was not used ---- */
 
+/* From a file that the source extends, which says everything, as a dump does. */
+static bool is_inherited(const megatron_run *run, const megatron_argument *argument)
+{
+    return argument->line == 0 && !run->is_export;
+}
+
 static const char *list_names(megatron_run *run, bool known, size_t *count)
 {
     enum { SHOWN = 120 };
@@ -150,7 +156,8 @@ static const char *list_names(megatron_run *run, bool known, size_t *count)
     for (size_t i = 0; i < run->count; i++) {
         const megatron_argument *argument = &run->arguments[i];
         if (argument->used || megatron_is_harmless(argument->name) != known ||
-            (!known && run->is_dump && megatron_is_off(argument->value)))
+            (!known && (run->is_dump || is_inherited(run, argument)) &&
+             megatron_is_off(argument->value)))
             continue;
         st_draft_key(run->draft, argument->name, argument->value, argument->line,
                      known ? ST_FATE_HARMLESS : ST_FATE_UNKNOWN);
@@ -249,7 +256,7 @@ static st_status import_run(megatron_run *run, st_buffer *job)
         ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
                 "the log has no dump of arguments" ST_EXPECTED
                 "a line '------ arguments ------' and what follows it");
-    else if (run->count == 0)
+    else if (run->count == 0 && draft->status == ST_OK)
         ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
                 "no arguments of Megatron-LM found" ST_EXPECTED
                 "a log with a dump of arguments, or a command line with options such as "

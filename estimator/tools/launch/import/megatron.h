@@ -114,6 +114,8 @@ void megatron_read_sbatch(megatron_run *run, const char *text, size_t length, in
 void megatron_settle_ranks(megatron_run *run);
 
 /* key_kinds.c */
+/* One of the patterns, with blanks between them, fits the name. */
+bool megatron_fits(const char *patterns, const char *name);
 /* The value says that its feature is off. */
 bool megatron_is_off(const char *value);
 /* The name changes nothing in an estimate, in any of the frameworks. */

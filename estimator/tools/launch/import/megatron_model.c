@@ -25,6 +25,10 @@ static void put_attention(megatron_run *run)
         megatron_pass_over(run, "num_query_groups");
         return;
     }
+    static const char *const latent[] = {"q_lora_rank", "kv_lora_rank", "qk_head_dim",
+                                         "qk_pos_emb_head_dim", "v_head_dim"};
+    for (size_t i = 0; i < ST_COUNT(latent); i++)
+        megatron_pass_over(run, latent[i]);
     megatron_put_given(run, ST_KEY_MODEL_HEAD_DIM, "kv_channels");
     bool grouped = megatron_is_true(run, "group_query_attention", false);
     if (!grouped || !megatron_read_count(run, "num_query_groups", &groups)) {
@@ -39,10 +43,42 @@ static void put_attention(megatron_run *run)
     megatron_put(run, ST_KEY_MODEL_KV_HEADS, "num_query_groups", groups);
 }
 
-/* Tokenizers whose size everybody knows; others have files that are not read. */
+/* Tokenizers by model or type, and vocab_size in config.json of the models that have them. Files of
+ * other tokenizers are not read. */
+static const struct {
+    const char *patterns;
+    uint64_t size;
+} tokenizers[] = {
+    {"GPT2BPETokenizer", 50257},
+    {"*Llama-2-* *Mixtral-8x* *Mistral-7B-v0.1 Llama2Tokenizer MixtralTokenizer", 32000},
+    {"*Llama-3* Llama3Tokenizer", 128256},
+    {"*Llama-4-* Llama4Tokenizer", 202048},
+    {"*DeepSeek-V2* DeepSeekV2Tokenizer", 102400},
+    {"*DeepSeek-V3* *DeepSeek-V4* *DeepSeek-R1 DeepSeekV3Tokenizer DeepSeekV4Tokenizer", 129280},
+    {"*Qwen2.5-0.5B* *Qwen2.5-1.5B* *Qwen2.5-3B* *Qwen3-* *DeepSeek-R1-Distill-Qwen-1.5B", 151936},
+    {"*Qwen2.5-*", 152064},
+    {"*Qwen3.5-*", 248320},
+    {"*Kimi-K2* *Kimi-K3* KimiK2Tokenizer", 163840},
+    {"*glm-4-9b*", 151552},
+    {"*LFM2-* Lfm2Tokenizer", 65536},
+    {"*MiniMax-M2*", 200064},
+    {"*gpt-oss-*", 201088},
+};
+
+static uint64_t size_of_tokenizer(const char *name)
+{
+    for (size_t i = 0; i < ST_COUNT(tokenizers); i++)
+        if (megatron_fits(tokenizers[i].patterns, name))
+            return tokenizers[i].size;
+    return 0;
+}
+
 static void put_vocabulary(megatron_run *run)
 {
     const char *tokenizer = megatron_text(run, "tokenizer_type");
+    const char *model = megatron_text(run, "tokenizer_model");
+    const uint64_t known =
+        size_of_tokenizer(model) > 0 ? size_of_tokenizer(model) : size_of_tokenizer(tokenizer);
     st_draft *draft = run->draft;
     uint64_t size = 0;
     megatron_put_or(run, ST_KEY_MODEL_VOCABULARY_MULTIPLE, "make_vocab_size_divisible_by", 128);
@@ -58,9 +94,10 @@ static void put_vocabulary(megatron_run *run)
     else if (megatron_read_count(run, "padded_vocab_size", &size))
         st_draft_put_count(draft, ST_KEY_MODEL_VOCABULARY,
                            megatron_line_of(run, "padded_vocab_size"), size, "padded_vocab_size");
-    else if (strcmp(tokenizer, "GPT2BPETokenizer") == 0)
-        st_draft_put_count(draft, ST_KEY_MODEL_VOCABULARY, 0, 50257,
-                           "tokenizer_type GPT2BPETokenizer");
+    else if (known > 0)
+        st_draft_put_count(draft, ST_KEY_MODEL_VOCABULARY, 0, known,
+                           st_draft_text(draft, "default of models with the tokenizer %.80s",
+                                         size_of_tokenizer(model) > 0 ? model : tokenizer));
     else if (!st_draft_is_given(draft, ST_KEY_MODEL_VOCABULARY))
         st_draft_note(draft, "The arguments lack the vocabulary size, which depends on the "
                              "tokenizer's files: model.vocabulary is left out.");
