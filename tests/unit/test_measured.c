@@ -126,42 +126,77 @@ TEST_WITH(reasons_are_counted, set_up, tear_down)
 
 /* ---- refused ---- */
 
-TEST_WITH(wrong_fields_are_refused_with_their_place, set_up, tear_down)
+/* One row is left out, with these words in a warning. */
+static void expect_row_left_out(fixture *own, const st_measured_request *request, const char *table,
+                                const char *words)
 {
-    st_measured_request request = toy_request(*state);
-    refuse_rows(*state, &request, HEAD "r1,23,96,4,-2.5\n",
-                "table.csv:2:12: error: column target_iter_s: found '-2.5', expected a number of s "
-                "above 0");
-    refuse_rows(*state, &request, HEAD "r1,23,96,4,0\n", "above 0");
-    refuse_rows(*state, &request, HEAD "r1,23,96,4,nan\n", "found 'nan'");
-    refuse_rows(*state, &request, HEAD "r1,23,96,4,inf\n", "found 'inf'");
-    refuse_rows(*state, &request, HEAD "r1,23,96,4,1e999\n", "found '1e999'");
-    refuse_rows(*state, &request, HEAD "r1,23,96,4,2.5 s\n", "found '2.5 s'");
-    refuse_rows(*state, &request, HEAD "r1,many,96,4,2.5\n", "table.csv:2:4: error:");
-    refuse_rows(*state, &request, HEAD "r1,23.5,96,4,2.5\n",
-                "found '23.5', expected a whole number");
-    refuse_rows(*state, &request, HEAD "r1,23,96,0,2.5\n", "found '0', expected a whole number");
-    refuse_rows(*state, &request, "layers,global_batch,dp,measured.step_time\n23,96,4,2.5 GB\n",
-                "expected a quantity in s above 0");
-    refuse_rows(*state, &request, "layers,global_batch,dp,measured.step_time\n23,96,4,-2.5 s\n",
-                "above 0");
+    const st_measured *measured = good_rows(own, request, table, NULL);
+    assert_non_null(measured->rows[0].left_out);
+    const char *messages = said(own);
+    if (strstr(messages, words) == NULL)
+        fail_msg("expected '%s' in:\n%s", words, messages);
 }
 
-TEST_WITH(every_wrong_field_is_told, set_up, tear_down)
+TEST_WITH(wrong_fields_leave_out_their_rows, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
-    st_measured *sets = NULL;
-    size_t count = 0;
-    assert_int_not_equal(read_rows(*state, &request,
-                                   HEAD "r1,23,96,4,-2.5\nr2,x,96,4,2.5\n"
-                                        "r3,23,96,y,0\n",
-                                   NULL, &sets, &count),
-                         ST_OK);
+    expect_row_left_out(*state, &request, HEAD "r1,23,96,4,-2.5\n",
+                        "table.csv:2:12: warning: row r1 is left out: column target_iter_s: found "
+                        "'-2.5', expected a number of s "
+                        "above 0");
+    expect_row_left_out(*state, &request, HEAD "r1,23,96,4,0\n", "above 0");
+    expect_row_left_out(*state, &request, HEAD "r1,23,96,4,nan\n", "found 'nan'");
+    expect_row_left_out(*state, &request, HEAD "r1,23,96,4,inf\n", "found 'inf'");
+    expect_row_left_out(*state, &request, HEAD "r1,23,96,4,1e999\n", "found '1e999'");
+    expect_row_left_out(*state, &request, HEAD "r1,23,96,4,2.5 s\n", "found '2.5 s'");
+    expect_row_left_out(*state, &request, HEAD "r1,many,96,4,2.5\n",
+                        "table.csv:2:4: warning: row r1");
+    expect_row_left_out(*state, &request, HEAD "r1,23.5,96,4,2.5\n",
+                        "found '23.5', expected a whole number");
+    expect_row_left_out(*state, &request, HEAD "r1,23,96,0,2.5\n",
+                        "found '0', expected a whole number");
+    expect_row_left_out(*state, &request,
+                        "layers,global_batch,dp,measured.step_time\n23,96,4,2.5 GB\n",
+                        "expected a quantity in s above 0");
+    expect_row_left_out(*state, &request,
+                        "layers,global_batch,dp,measured.step_time\n23,96,4,-2.5 s\n", "above 0");
+}
+
+TEST_WITH(every_row_with_a_wrong_field_is_told, set_up, tear_down)
+{
+    st_measured_request request = toy_request(*state);
+    const st_measured *measured = good_rows(*state, &request,
+                                            HEAD "r1,23,96,4,-2.5\nr2,x,96,4,2.5\n"
+                                                 "r3,23,96,y,2.385\nr4,23,96,4,2.385\n",
+                                            NULL);
     const char *messages = said(*state);
     assert_non_null(strstr(messages, ":2:12:"));
     assert_non_null(strstr(messages, ":3:4:"));
     assert_non_null(strstr(messages, ":4:10:"));
-    assert_non_null(strstr(messages, ":4:12:"));
+    assert_non_null(strstr(measured->rows[1].left_out, "found 'x'"));
+    assert_null(measured->rows[3].left_out);
+}
+
+TEST_WITH(columns_that_contradict_each_other_leave_out_their_row, set_up, tear_down)
+{
+    st_measured_request request = toy_request(*state);
+    const st_measured *measured =
+        good_rows(*state, &request,
+                  "id,layers,global_batch,dp,gpus,seq,target_iter_s,iter_time_s,"
+                  "tokens_per_s_per_gpu\n"
+                  "r1,23,96,4,4,2048,2.385,2.385,20609\n"
+                  "r2,23,96,4,4,2048,2.385,4.385,\n"
+                  "r3,23,96,4,4,2048,2.385,,30609\n"
+                  "r4,23,96,4,4,2048,2.385,,19609\n",
+                  NULL);
+    const char *messages = said(*state);
+    assert_null(measured->rows[0].left_out);
+    assert_string_equal(measured->rows[1].left_out, "iter_time_s contradicts the measured step");
+    assert_string_equal(measured->rows[2].left_out,
+                        "tokens_per_s_per_gpu contradicts the measured step");
+    assert_null(measured->rows[3].left_out);
+    assert_non_null(strstr(messages, "table.csv:3:25: warning: row r2 is left out"));
+    assert_non_null(strstr(messages, "30609, which is a step of 1.60"));
 }
 
 TEST_WITH(wrong_files_are_refused, set_up, tear_down)

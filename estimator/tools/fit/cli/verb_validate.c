@@ -246,6 +246,15 @@ static st_status add_table(validation *verb, st_measured *measured)
     return status;
 }
 
+/* A source that none of the rows match says nothing of the estimates. */
+static st_status refuse_source(validation *verb, const st_table_source *source, const char *file)
+{
+    return st_fail(verb->run->errors, ST_ERR_VALUE, source->place,
+                   "source %s matches no row of %s" ST_EXPECTED
+                   "rows whose fields are those under 'match'",
+                   source->name, file);
+}
+
 static st_status read_table(validation *verb, const st_measured_request *request, const char *file,
                             st_place place, const char *filter)
 {
@@ -254,6 +263,8 @@ static st_status read_table(validation *verb, const st_measured_request *request
     st_measured_table asked = {.file = file, .place = place, .filter = filter};
     st_status status =
         st_measured_read(request, &asked, verb->run->arena, &sets, &count, verb->run->errors);
+    if (status == ST_OK && count == 0 && request->known_only)
+        return refuse_source(verb, &request->sources[0], file);
     for (size_t i = 0; status == ST_OK && i < count; i++)
         status = add_table(verb, &sets[i]);
     return status;

@@ -2,6 +2,8 @@
 /* Tables and jobs as measured rows; see measured.h. */
 #include "fit/steps/measured.h"
 
+#include "base/error_scope.h"
+
 #include "fit/steps/row_fields.h"
 #include "fit/steps/row_words.h"
 #include "fit/steps/filter.h"
@@ -164,6 +166,28 @@ static st_status parse_measured(const table_reader *reader, const measured_colum
                        column->unit != NULL ? column->unit : type->unit.text));
 }
 
+/* A row, and where its errors are told. */
+typedef struct faulty_row {
+    st_row *row;
+    st_arena *arena;
+} faulty_row;
+
+/* What is said of a cell that cannot be read warns, and is the reason why its row is left out. */
+static bool as_reason(const void *context, st_errors *errors, st_error *error)
+{
+    const faulty_row *fault = context;
+    if (error->severity != ST_SEVERITY_ERROR || error->status == ST_ERR_MEMORY)
+        return true;
+    if (fault->row->left_out == NULL)
+        fault->row->left_out =
+            st_arena_printf(fault->arena, "%s%s%s", error->message,
+                            error->found != NULL ? ": found " : "", st_or_none(error->found));
+    error->severity = ST_SEVERITY_WARNING;
+    error->message =
+        st_errors_text(errors, "row %s is left out: %s", fault->row->id, error->message);
+    return true;
+}
+
 static st_status read_measured(const table_reader *reader, const measured_column *column,
                                st_measured *measured, size_t row)
 {
@@ -179,7 +203,13 @@ static st_status read_measured(const table_reader *reader, const measured_column
     kept_row->ran_out = ran_out != NULL && strcmp(text, ran_out) == 0;
     if (kept_row->ran_out)
         return ST_OK;
-    return parse_measured(reader, column, measured->type, kept_row->line, &kept_row->measured);
+    const faulty_row fault = {kept_row, reader->arena};
+    st_error_scope scope = {.edit = as_reason, .context = &fault};
+    st_errors_enter(reader->errors, &scope);
+    st_status status =
+        parse_measured(reader, column, measured->type, kept_row->line, &kept_row->measured);
+    st_errors_leave(reader->errors, &scope);
+    return status == ST_ERR_MEMORY ? status : ST_OK;
 }
 
 /* ---- one source of a table ---- */
@@ -471,6 +501,13 @@ static void note(row_reader *reader, st_status status)
     st_note(&reader->status, status);
 }
 
+/* Of a cell: its row is left out, and only that. */
+static void note_cell(row_reader *reader, st_status status)
+{
+    if (status == ST_ERR_MEMORY)
+        note(reader, status);
+}
+
 static const char *text_of(const row_reader *reader, st_source_field field, size_t row,
                            char *storage)
 {
@@ -664,10 +701,11 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
         } else if (st_input_parse(plan->input, &given, value, NULL) != ST_OK) {
             given.place = st_csv_place(reader->csv, reader->measured->rows[row].line, field.column);
             if (plan->words != NULL)
-                note(reader, st_words_refuse(plan->words, text, reader->csv->columns[field.column],
-                                             given.place, reader->errors));
+                note_cell(reader,
+                          st_words_refuse(plan->words, text, reader->csv->columns[field.column],
+                                          given.place, reader->errors));
             else
-                note(reader, st_input_parse(plan->input, &given, value, reader->errors));
+                note_cell(reader, st_input_parse(plan->input, &given, value, reader->errors));
         }
     }
     if (!own_name && strcmp(path, ST_KEY_PARALLEL_ZERO) == 0) {
@@ -728,12 +766,12 @@ static void add_texts(row_reader *reader, size_t row)
                 unread_text.place = st_csv_place(reader->csv, reader->measured->rows[row].line,
                                                  unread->field.column);
                 if (unread->words != NULL)
-                    note(reader, st_words_refuse(unread->words, field,
-                                                 reader->csv->columns[unread->field.column],
-                                                 unread_text.place, reader->errors));
+                    note_cell(reader, st_words_refuse(unread->words, field,
+                                                      reader->csv->columns[unread->field.column],
+                                                      unread_text.place, reader->errors));
                 else
-                    note(reader,
-                         st_value_parse(unread->key, &unread_text, &(double){0}, reader->errors));
+                    note_cell(reader, st_value_parse(unread->key, &unread_text, &(double){0},
+                                                     reader->errors));
             }
         }
         if (!is_row_text(unread->key))
@@ -862,6 +900,44 @@ static void check_gpus(row_reader *reader, size_t row)
         leave_out(reader, row, "gpus is not tp x pp x dp x cp");
 }
 
+/* Columns that say the same thing in two ways, further apart than rounding: the row is left out. */
+static void check_times(row_reader *reader, size_t row)
+{
+    const st_row *kept_row = &reader->measured->rows[row];
+    double tokens = 0;
+    double other = 0;
+    double sizes[3] = {0};
+    static const char *const names[] = {"gpus", "global_batch", "seq"};
+    const char *said = NULL;
+    const char *column = "";
+    if (!st_measured_is_step(reader->measured) || !(kept_row->measured > 0))
+        return;
+    if (number_of(reader, row, "iter_time_s", &other) &&
+        fabs(other / kept_row->measured - 1) > 0.02) {
+        column = "iter_time_s";
+        said = st_errors_text(reader->errors, "%g s", other);
+    }
+    bool known = number_of(reader, row, "tokens_per_s_per_gpu", &tokens) && tokens > 0;
+    for (size_t i = 0; known && i < ST_COUNT(names); i++)
+        known = number_of(reader, row, names[i], &sizes[i]) && sizes[i] > 0;
+    if (said == NULL && known) {
+        other = sizes[1] * sizes[2] / sizes[0] / tokens;
+        column = "tokens_per_s_per_gpu";
+        if (fabs(other / kept_row->measured - 1) > 0.1)
+            said = st_errors_text(reader->errors, "%g, which is a step of %g s", tokens, other);
+    }
+    if (said == NULL)
+        return;
+    st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+              st_csv_place(reader->csv, kept_row->line,
+                           st_source_field_find(reader->csv, reader->source, column).column),
+              "row %s is left out: its columns contradict each other" ST_FOUND "%s" ST_EXPECTED
+              "that of a step of %g s",
+              kept_row->id, said, kept_row->measured);
+    leave_out(reader, row,
+              st_arena_printf(reader->arena, "%s contradicts the measured step", column));
+}
+
 /* ---- the order of ranks ---- */
 
 /* What a row says of its order, "" nothing. */
@@ -971,6 +1047,9 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     if (reader->measured->rows[row].left_out != NULL || is_omitted(reader, row, use_extra))
         return;
     apply_assumptions(reader, row, sections);
+    const faulty_row fault = {&reader->measured->rows[row], reader->arena};
+    st_error_scope cells = {.edit = as_reason, .context = &fault};
+    st_errors_enter(reader->errors, &cells);
     add_texts(reader, row);
     /* What lists of words say of a row. */
     char word[ST_WORD_BYTES];
@@ -985,13 +1064,16 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
             const char *path = st_words_meaning(words, word);
             size_t input = st_sheet_reading_index(reader->measured->sheet, path);
             if (path == word)
-                note(reader,
-                     st_words_refuse(words, word, words->path,
-                                     st_csv_place(reader->csv, line, column), reader->errors));
+                note_cell(reader,
+                          st_words_refuse(words, word, words->path,
+                                          st_csv_place(reader->csv, line, column), reader->errors));
             else if (input != SIZE_MAX)
                 reader->listed[input] = true;
         }
     }
+    st_errors_leave(reader->errors, &cells);
+    if (reader->measured->rows[row].left_out != NULL)
+        return;
     st_source_field gpu = st_source_field_find(reader->csv, reader->source, "gpu");
     const st_base *base =
         st_base_of(&reader->bases, &(st_base_name){.gpu = text_of(reader, gpu, row, storage),
@@ -1008,8 +1090,10 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
         return;
     }
     reader->measured->rows[row].job = base->job;
+    st_errors_enter(reader->errors, &cells);
     for (size_t i = 0; i < reader->plan_count; i++)
         fill_input(reader, i, row, base);
+    st_errors_leave(reader->errors, &cells);
     /* "fp8" turns on the FP8 products, unless something else says it. */
     char fp8_storage[ST_SOURCE_FIELD_BYTES];
     size_t index = st_sheet_reading_index(reader->measured->sheet, ST_KEY_PRECISION_FP8);
@@ -1018,6 +1102,7 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
         if (strcmp(text_of(reader, field, row, fp8_storage), "fp8") == 0)
             *value_at(reader, index, row) = 1;
     check_gpus(reader, row);
+    check_times(reader, row);
     place_row(reader, row, base);
 }
 

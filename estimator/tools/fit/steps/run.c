@@ -126,6 +126,34 @@ st_status st_measured_ask(const st_measured *measured, const st_asked_cells *ask
     return status;
 }
 
+/* What a check says where it fails, with its numbers in this row. */
+static const char *words_of_check(const st_measured *measured, size_t index,
+                                  const st_sheet_check *check, st_arena *arena)
+{
+    const st_provider_list *list = st_measured_providers(measured, measured->rows[index].variant);
+    const st_program_options options = {.outputs = &measured->cell,
+                                        .output_count = 1,
+                                        .providers = list->items,
+                                        .provider_count = list->count};
+    const st_program *program = NULL;
+    double *inputs = st_arena_alloc(arena, measured->input_count + 1, sizeof *inputs);
+    const char *words = NULL;
+    if (measured->are_trials || strchr(check->message, '{') == NULL)
+        return check->message;
+    st_errors *errors = st_errors_create();
+    for (size_t i = 0; inputs != NULL && i < measured->input_count; i++)
+        inputs[i] = measured->inputs[i * measured->row_count + index];
+    if (inputs != NULL && errors != NULL &&
+        st_program_compile(measured->sheet, &options, arena, &program, errors) == ST_OK)
+        (void)!st_program_verify(program, inputs, errors);
+    for (size_t i = 0; errors != NULL && words == NULL && i < st_errors_size(errors); i++)
+        if (st_errors_at(errors, i)->severity == ST_SEVERITY_ERROR &&
+            st_errors_at(errors, i)->status == ST_ERR_CHECK)
+            words = st_arena_printf(arena, "%s", st_errors_at(errors, i)->message);
+    st_errors_destroy(errors);
+    return words != NULL ? words : check->message;
+}
+
 static st_status take_row(st_measured *measured, const st_asked_cells *asked, size_t index,
                           st_arena *arena)
 {
@@ -148,16 +176,7 @@ static st_status take_row(st_measured *measured, const st_asked_cells *asked, si
             break;
         }
     if (check != NULL) {
-        /* What a check says where it fails, with the names of the values that differ from row to
-         * row. */
-        char *words = st_arena_copy(arena, check->message, strlen(check->message));
-        size_t length = 0;
-        for (size_t i = 0; words != NULL && words[i] != '\0'; i++)
-            if (words[i] != '{' && words[i] != '}')
-                words[length++] = words[i];
-        if (words != NULL)
-            words[length] = '\0';
-        row->left_out = words;
+        row->left_out = words_of_check(measured, index, check, arena);
     } else if (!isfinite(row->estimate)) {
         row->left_out = st_arena_printf(arena, "%s has no finite value", measured->cell);
     } else {

@@ -74,6 +74,7 @@ static st_status try_factors(const st_measured *run, const trial_term *terms, si
     trials.rows = rows;
     trials.inputs = inputs;
     trials.row_count = row_count;
+    trials.are_trials = true;
     st_status status = st_measured_run(&trials, arena, errors);
     for (size_t row = 0; row < row_count; row++)
         terms[row / FACTORS].times[index * FACTORS + row % FACTORS] =
