@@ -99,9 +99,13 @@ def plan(draw, shipped):
     return sets
 
 
-def plans(root, count, seed):
-    """Each model once on its own, and random plans."""
-    shipped = models(root)
+# Models that torchtitan has a flavor of.
+FLAVORS = ('llama3', 'qwen3-8b', 'qwen3-30b', 'deepseek-v2', 'gpt-oss')
+
+
+def plans(root, count, seed, has_flavors=False):
+    """Each model once on its own, and random plans; `has_flavors`: of models that torchtitan knows."""
+    shipped = {name: model for name, model in models(root).items() if not has_flavors or name.startswith(FLAVORS)}
     draw = random.Random(seed)
     alone = [{'model': name, 'parallel.zero': 1} for name in shipped]
     return alone + [plan(draw, shipped) for _ in range(count)]

@@ -7,6 +7,7 @@ Reads launches from standard input, one a line as JSON: {"file": TOML, "world": 
 "" where it starts, else what it died of.
 """
 import contextlib
+import copy
 import importlib
 import io
 import os
@@ -48,6 +49,8 @@ def start(launch):
             spec = model.get_train_spec()
             flavors = getattr(spec, 'model_args', None) or spec.config
             assert config.model.flavor in flavors, f'{config.model.flavor!r} is no flavor of {config.model.name}'
+            assert spec.pipelining_fn is not None or config.parallelism.pipeline_parallel_degree == 1, 'no stages'
+            copy.deepcopy(flavors[config.model.flavor]).update_from_config(config)
             from torchtitan.distributed.parallel_dims import ParallelDims
             of = config.parallelism
             ParallelDims(dp_shard=of.data_parallel_shard_degree, dp_replicate=of.data_parallel_replicate_degree,

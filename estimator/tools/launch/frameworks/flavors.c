@@ -1,74 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shapes of torchtitan's flavors, as torchtitan/models/MODEL/__init__.py of 0.2.2 has them. Rows
- * are data: keys of the job, with those of the model before those of the flavor.
+ * Flavors of torchtitan's models: their shapes, as keys below `model` in
+ * configs/launches/torchtitan.yaml. An import reads the shape of a flavor, an export finds the
+ * flavor that has the shape of its job.
  */
 #include "launch/frameworks/settings.h"
 
+#include "base/word_sets.h"
+#include "base/yaml.h"
 #include "steptime/keys.h"
+#include "steptime/tool/job_keys.h"
+#include "steptime/tool/value_text.h"
 
 #include <string.h>
 
-static const struct {
-    const char *model;
-    const char *keys;
-} models[] = {
-    {"llama3",
-     "gated=true norm=rms bias=false dropout=false tied=false vocabulary=128256 positions=0"},
-    {"qwen3",
-     "gated=true norm=rms bias=false dropout=false tied=false vocabulary=151936 positions=0 "
-     "head_dim=128 kv_heads=8"},
-    {"deepseek_v3",
-     "gated=true norm=rms bias=false dropout=false tied=false positions=0 kv_lora=512 rope_dim=64 "
-     "head_dim=128 v_dim=128"},
-    {"gpt_oss",
-     "gated=true norm=rms bias=true dropout=false tied=false vocabulary=201088 positions=0 "
-     "head_dim=64 kv_heads=8 hidden=2880 heads=64 ffn=2880 top_k=4 sinks=true "
-     "window=128"},
-};
+enum { MAX_NAMED = 8 };
 
-static const struct {
-    const char *model;
-    const char *flavor;
-    const char *keys;
-} flavors[] = {
-    {"llama3", "8B", "layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336"},
-    {"llama3", "70B", "layers=80 hidden=8192 heads=64 kv_heads=8 ffn=28672"},
-    {"llama3", "405B", "layers=126 hidden=16384 heads=128 kv_heads=8 ffn=53248"},
-    {"qwen3", "0.6B", "layers=28 hidden=1024 heads=16 ffn=3072 tied=true"},
-    {"qwen3", "1.7B", "layers=28 hidden=2048 heads=16 ffn=6144 tied=true"},
-    {"qwen3", "4B", "layers=36 hidden=2560 heads=32 ffn=9728 tied=true"},
-    {"qwen3", "8B", "layers=36 hidden=4096 heads=32 ffn=12288"},
-    {"qwen3", "14B", "layers=40 hidden=5120 heads=40 ffn=17408"},
-    {"qwen3", "32B", "layers=64 hidden=5120 heads=64 ffn=25600"},
-    {"qwen3", "30B-A3B",
-     "layers=48 hidden=2048 heads=32 kv_heads=4 ffn=6144 experts=128 top_k=8 expert_ffn=768"},
-    {"qwen3", "235B-A22B",
-     "layers=94 hidden=4096 heads=64 kv_heads=4 ffn=12288 experts=128 top_k=8 expert_ffn=1536"},
-    {"deepseek_v3", "16B",
-     "layers=27 hidden=2048 heads=16 ffn=10944 vocabulary=102400 experts=64 top_k=6 "
-     "expert_ffn=1408 shared_ffn=2816 dense_layers=1"},
-    {"deepseek_v3", "236B",
-     "layers=60 hidden=5120 heads=128 ffn=12288 vocabulary=102400 experts=160 top_k=6 "
-     "expert_ffn=1536 shared_ffn=3072 dense_layers=1 q_lora=1536 expert_groups=8 top_groups=3"},
-    {"deepseek_v3", "671B",
-     "layers=61 hidden=7168 heads=128 ffn=18432 vocabulary=129280 experts=256 top_k=8 "
-     "expert_ffn=2048 shared_ffn=2048 dense_layers=3 q_lora=1536 expert_groups=8 top_groups=4"},
-    {"gpt_oss", "20b", "layers=24 experts=32 pattern=(ye)*12"},
-    {"gpt_oss", "120b", "layers=36 experts=128 pattern=(ye)*18"},
-};
-
-static void put_keys(megatron_run *options, const char *keys, const char *origin, int line)
+static const st_yaml_node *flavors_of(const st_yaml_node *models, size_t i)
 {
-    for (const char *word = keys; *word != '\0';) {
-        const size_t length = strcspn(word, " ");
-        const size_t name = strcspn(word, "=");
-        st_draft_put(
-            options->draft, st_draft_text(options->draft, "model.%.*s", (int)name, word), line,
-            st_draft_text(options->draft, "%.*s", (int)(length - name - 1), word + name + 1),
-            origin);
-        word += length + strspn(word + length, " ");
-    }
+    return st_yaml_get(models->items[i], "flavors");
+}
+
+/* ---- import ---- */
+
+static void put_keys(megatron_run *options, const st_yaml_node *shape, const char *origin, int line)
+{
+    for (size_t i = 0; shape != NULL && i < shape->count; i++)
+        st_draft_put(options->draft,
+                     st_draft_text(options->draft, ST_KEY_MODEL ".%s", shape->keys[i]), line,
+                     shape->items[i]->text, origin);
 }
 
 /* Variants with other kernels of attention have the same shape. */
@@ -81,18 +41,18 @@ static size_t flavor_length(const char *flavor)
     return strlen(flavor);
 }
 
-static void refuse(megatron_run *options, const megatron_argument *flavor, const char *model)
+static void refuse(megatron_run *options, const st_yaml_node *models, const char *model)
 {
-    st_buffer known = {0};
-    for (size_t i = 0; i < ST_COUNT(flavors); i++)
-        if (strcmp(flavors[i].model, model) == 0)
-            st_buffer_printf(&known, "%s%s", known.length > 0 ? " " : "", flavors[i].flavor);
-    const char *list = st_draft_keep(options->draft, &known);
+    const megatron_argument *flavor = megatron_get(options, "model.flavor");
+    const st_yaml_node *known = st_yaml_get(st_yaml_get(models, model), "flavors");
+    st_buffer names = {0};
+    for (size_t i = 0; i < (known != NULL ? known->count : models->count); i++)
+        st_buffer_printf(&names, " %s", known != NULL ? known->keys[i] : models->keys[i]);
     ST_NOTE(options->draft, ST_ERR_NAME, megatron_place(options, flavor),
-            "the shape of flavor '%.60s' of model '%.40s' is not known" ST_EXPECTED "%s" ST_HINT
+            "the shape of flavor '%.60s' of model '%.40s' is not known" ST_EXPECTED "%s%s" ST_HINT
             "give the shape with --set model.layers=..., --set model.hidden=... and so on",
-            flavor != NULL ? flavor->value : "", model,
-            list[0] != '\0' ? list : "a model of llama3 qwen3 deepseek_v3 gpt_oss");
+            flavor != NULL ? flavor->value : "", model, known != NULL ? "one of" : "a model of",
+            st_draft_keep(options->draft, &names));
 }
 
 void fw_put_flavor(megatron_run *options)
@@ -103,20 +63,175 @@ void fw_put_flavor(megatron_run *options)
     const char *name = flavor != NULL ? flavor->value : "";
     const int line = flavor != NULL ? flavor->line : 0;
     const size_t length = flavor_length(name);
+    fw_release release = {0};
     if (options->is_export || model[0] == '\0' || st_draft_is_given(draft, ST_KEY_MODEL_LAYERS))
         return;
-    for (size_t i = 0; i < ST_COUNT(flavors); i++) {
-        if (strcmp(flavors[i].model, model) != 0 || strlen(flavors[i].flavor) != length ||
-            strncmp(flavors[i].flavor, name, length) != 0)
-            continue;
-        const char *origin = st_draft_text(draft, "flavor %.20s of %.20s", name, model);
-        for (size_t j = 0; j < ST_COUNT(models); j++)
-            if (strcmp(models[j].model, model) == 0)
-                put_keys(options, models[j].keys, origin, line);
-        put_keys(options, flavors[i].keys, origin, line);
-        st_draft_put(draft, ST_KEY_MODEL_NAME, line,
-                     st_draft_text(draft, "%.20s-%.*s", model, (int)length, name), origin);
+    const st_status status = fw_release_load(ST_TORCHTITAN, draft->request->paths, NULL,
+                                             draft->arena, &release, draft->errors);
+    if (status != ST_OK) {
+        st_note(&draft->status, status);
         return;
     }
-    refuse(options, flavor, model);
+    const st_yaml_node *of = st_yaml_get(release.models, model);
+    const st_yaml_node *known = st_yaml_get(of, "flavors");
+    const char *base = st_draft_text(draft, "%.*s", (int)length, name);
+    if (st_yaml_get(known, base) == NULL) {
+        refuse(options, release.models, model);
+        return;
+    }
+    const char *origin = st_draft_text(draft, "flavor %.20s of %.20s", name, model);
+    put_keys(options, st_yaml_get(of, "shape"), origin, line);
+    put_keys(options, st_yaml_get(known, base), origin, line);
+    st_draft_put(draft, ST_KEY_MODEL_NAME, line, st_draft_text(draft, "%.20s-%s", model, base),
+                 origin);
+}
+
+/* ---- export ---- */
+
+/* What training follows and no shape: written at the top of the file where it differs. */
+#define LISTED                                                                                     \
+    ST_KEY_MODEL_NORM_EPSILON " " ST_KEY_MODEL_INIT_STD " " ST_KEY_MODEL_ROUTER_BIAS               \
+                              " " ST_KEY_MODEL_ROUTER_BALANCE                                      \
+                              " " ST_KEY_MODEL_ROUTER_BALANCE_WEIGHT
+
+/* What a flavor does not say, or what layers' letters say together. */
+#define PASSED_OVER                                                                                \
+    ST_KEY_MODEL_NAME " " ST_KEY_MODEL_IMBALANCE " " ST_KEY_MODEL_VOCABULARY_MULTIPLE              \
+                      " " ST_KEY_MODEL_FEATURES " " ST_KEY_MODEL_LAYER_LIST                        \
+                      " " ST_KEY_MODEL_PATTERN " " ST_KEY_MODEL_DENSE_LAYERS                       \
+                      " " ST_KEY_MODEL_MOE_EVERY
+
+/* The key says what the model is and changes no estimate: a job that is silent may be any. */
+static bool is_fact(const char *key)
+{
+    static const char *const others =
+        ST_KEY_MODEL_ROTARY " " ST_KEY_MODEL_ACTIVATION " " ST_KEY_MODEL_ROPE_SCALING;
+    for (size_t i = 0; i < MEGATRON_FACTS; i++)
+        if (strcmp(megatron_facts[i].key, key) == 0)
+            return true;
+    return st_has_word(others, key);
+}
+
+/* The value of a key in the shape of a flavor; NULL: it says nothing of it. */
+static const char *text_of(const fw_flavor *flavor, const st_key *key)
+{
+    const char *name = key->path + strlen(ST_KEY_MODEL ".");
+    const st_yaml_node *own = st_yaml_get(flavor->own, name);
+    const st_yaml_node *node = own != NULL ? own : st_yaml_get(flavor->shape, name);
+    return node != NULL ? node->text : key->default_text;
+}
+
+static double number_of(const void *flavor, const char *key)
+{
+    const char *text = text_of(flavor, st_key_find(key));
+    return text != NULL ? strtod(text, NULL) : 0;
+}
+
+static bool agrees(const fw_flavor *flavor, const st_job *job, const st_key *key)
+{
+    const st_job_value *value = st_job_value_of(job, key->path);
+    const char *text = text_of(flavor, key);
+    const bool is_given = value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET;
+    if (st_has_word(PASSED_OVER, key->path) || value->origin == ST_ORIGIN_NONE ||
+        (!is_given && is_fact(key->path)) ||
+        (strcmp(key->path, ST_KEY_MODEL_EXPERT_FFN) == 0 &&
+         number_of(flavor, ST_KEY_MODEL_EXPERTS) + st_job_number(job, ST_KEY_MODEL_EXPERTS) == 0))
+        return true;
+    if (text == NULL)
+        return false;
+    if (key->kind == ST_KEY_TEXT) /* of YaRN the parameters that torchtitan has */
+        return strncmp(value->text, text, strlen(text)) == 0;
+    const st_value_text words = {.text = text, .length = strlen(text)};
+    double number = 0;
+    return st_value_parse(key, &words, &number, NULL) == ST_OK &&
+           fw_meaning(number_of, flavor, key->path, number) ==
+               fw_meaning(fw_number_in_job, job, key->path, value->number);
+}
+
+static bool has_same_layers(const fw_flavor *flavor, const st_job *job, st_arena *arena)
+{
+    const char *wanted = fw_layer_letters(job, arena);
+    const char *pattern = text_of(flavor, st_key_find(ST_KEY_MODEL_PATTERN));
+    const char *letters =
+        fw_letters_of(&(fw_layer_words){.pattern = pattern,
+                                        .layers = st_job_number(job, ST_KEY_MODEL_LAYERS),
+                                        .experts = number_of(flavor, ST_KEY_MODEL_EXPERTS),
+                                        .dense = number_of(flavor, ST_KEY_MODEL_DENSE_LAYERS),
+                                        .every = number_of(flavor, ST_KEY_MODEL_MOE_EVERY)},
+                      arena);
+    return wanted != NULL && letters != NULL && strcmp(wanted, letters) == 0;
+}
+
+/* "model.qk_norm=true model.layers=36", of what differs; the number of those that refuse. */
+static size_t differences(const fw_flavor *flavor, const st_job *job, bool listed, st_arena *arena,
+                          st_buffer *list)
+{
+    size_t count = 0;
+    size_t key_count = 0;
+    const st_key *keys = st_keys(&key_count);
+    for (size_t i = 0; i < key_count; i++) {
+        const st_key *key = &keys[i];
+        if (strncmp(key->path, ST_KEY_MODEL ".", strlen(ST_KEY_MODEL ".")) != 0 ||
+            st_has_word(LISTED, key->path) != listed || agrees(flavor, job, key))
+            continue;
+        const char *text = text_of(flavor, key);
+        if (list != NULL && count < MAX_NAMED)
+            st_buffer_printf(list, "%s%s%s%s", list->length > 0 ? " " : "", key->path,
+                             text != NULL ? "=" : "", text != NULL ? text : "");
+        count++;
+    }
+    if (list != NULL && count > MAX_NAMED)
+        st_buffer_printf(list, " and %zu more", count - MAX_NAMED);
+    if (!listed && !has_same_layers(flavor, job, arena)) {
+        if (list != NULL)
+            st_buffer_printf(list, "%slayers of its kinds", list->length > 0 ? ", and " : "");
+        count++;
+    }
+    return count;
+}
+
+st_status fw_find_flavor(const st_job *job, const fw_release *release, st_arena *arena,
+                         fw_flavor *flavor, st_errors *errors)
+{
+    const st_yaml_node *models = release->models;
+    fw_flavor best = {0};
+    size_t fewest = SIZE_MAX;
+    for (size_t i = 0; models != NULL && i < models->count; i++) {
+        const st_yaml_node *since = st_yaml_get(models->items[i], "since");
+        const st_yaml_node *known = flavors_of(models, i);
+        if (since != NULL && fw_release_compare(release->version, since->text) < 0)
+            continue;
+        for (size_t k = 0; known != NULL && k < known->count; k++) {
+            const fw_flavor one = {.model = models->keys[i],
+                                   .name = known->keys[k],
+                                   .shape = st_yaml_get(models->items[i], "shape"),
+                                   .own = known->items[k]};
+            const size_t count = differences(&one, job, false, arena, NULL);
+            if (count < fewest) {
+                fewest = count;
+                best = one;
+            }
+        }
+    }
+    *flavor = best;
+    if (fewest == 0)
+        return ST_OK;
+    st_buffer list = {0};
+    if (best.model != NULL)
+        (void)differences(&best, job, false, arena, &list);
+    (void)fw_refuse(errors, ST_TORCHTITAN, "this model", "no flavor of its models has its shape",
+                    st_errors_text(errors, "%s (flavor %s of %s)", st_or_none(list.data),
+                                   st_or_none(best.name), st_or_none(best.model)));
+    st_buffer_free(&list);
+    return ST_ERR_VALUE;
+}
+
+const char *fw_flavor_note(st_draft *draft, const fw_flavor *flavor, const st_job *job)
+{
+    st_buffer list = {0};
+    (void)differences(flavor, job, true, draft->arena, &list);
+    const char *text = st_draft_keep(draft, &list);
+    return text[0] == '\0' ? NULL
+                           : st_draft_text(draft, "Flavor %s of %s has its own %s.", flavor->name,
+                                           flavor->model, text);
 }

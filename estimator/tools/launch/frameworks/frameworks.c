@@ -32,6 +32,7 @@ typedef struct exporter {
     st_status status;
     const st_export_options *options;
     fw_release release;
+    fw_flavor flavor; /* of torchtitan */
 } exporter;
 
 /* ---- back to keys ---- */
@@ -158,26 +159,6 @@ static bool same(const key_values *values)
                                             : values->back == values->wanted->number;
 }
 
-/* Zero means another value of the job. */
-static double meaning(const st_job *job, const char *key, double number)
-{
-    static const struct {
-        const char *key;
-        const char *other;
-        double times;
-    } zeros[] = {
-        {ST_KEY_MODEL_KV_HEADS, ST_KEY_MODEL_HEADS, 1},
-        {ST_KEY_MODEL_FFN, ST_KEY_MODEL_HIDDEN, 4},
-        {ST_KEY_MODEL_V_DIM, ST_KEY_MODEL_HEAD_DIM, 1},
-        {ST_KEY_MODEL_EXPERT_FFN, ST_KEY_MODEL_FFN, 1},
-        {ST_KEY_PARALLEL_EXPERT_TP, ST_KEY_PARALLEL_TP, 1},
-    };
-    for (size_t i = 0; number == 0 && i < ST_COUNT(zeros); i++)
-        if (strcmp(zeros[i].key, key) == 0)
-            return zeros[i].times * st_job_number(job, zeros[i].other);
-    return number;
-}
-
 /* The key makes no difference where another one has this value. */
 static bool is_without_effect(const st_job *job, const char *key)
 {
@@ -236,8 +217,8 @@ static bool runs_the_same(const exporter *export, const key_values *values)
 {
     const char *key = values->key->path;
     if (values->has_back && values->key->kind != ST_KEY_TEXT &&
-        meaning(export->job, key, values->back) ==
-            meaning(export->job, key, values->wanted->number))
+        fw_meaning(fw_number_in_job, export->job, key, values->back) ==
+            fw_meaning(fw_number_in_job, export->job, key, values->wanted->number))
         return true;
     if (strcmp(key, ST_KEY_MODEL_PATTERN) == 0 || strcmp(key, ST_KEY_MODEL_DENSE_LAYERS) == 0 ||
         strcmp(key, ST_KEY_MODEL_MOE_EVERY) == 0)
@@ -400,16 +381,20 @@ static void add_notes(exporter *export)
     };
     const char *stack = st_job_section_name(export->job, ST_KEY_STACK);
     const fw_ranks ranks = fw_ranks_of(export->job);
-    const char *flavor =
-        export->framework == ST_TORCHTITAN ? fw_torchtitan_note(&export->draft, export->job) : NULL;
+    const char *flavor = export->flavor.model != NULL
+                             ? fw_flavor_note(&export->draft, &export->flavor, export->job)
+                             : NULL;
     export->notes[export->note_count++] =
         st_draft_text(&export->draft, "%s%s%s", launches[export->framework][0],
                       export->release.version, launches[export->framework][1]);
     export->notes[export->note_count++] =
         stack != NULL ? st_draft_text(&export->draft, "Estimated with the stack %.100s.", stack)
                       : "Estimated without a stack.";
-    if (flavor != NULL)
+    if (flavor != NULL) {
         export->notes[export->note_count++] = flavor;
+        (void)st_report(export->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0}, "%s",
+                        flavor);
+    }
     if (ranks.per_node > 0 &&
         (export->framework == ST_TORCHTITAN || export->framework == ST_MEGATRON_BRIDGE))
         export->notes[export->note_count++] = st_draft_text(
@@ -485,7 +470,7 @@ static st_status export_job(exporter *export, st_buffer *file)
     export->settings.draft = &export->draft;
     megatron_run arguments = {.draft = &export->draft};
     if (export->framework == ST_TORCHTITAN) {
-        fw_torchtitan_options(export->job, &export->settings);
+        fw_torchtitan_options(export->job, &export->flavor, &export->settings);
     } else if (export->framework == ST_MEGATRON) {
         fw_megatron_arguments(export->framework, export->job, &export->settings);
     } else {
@@ -541,8 +526,7 @@ static st_status export_job(exporter *export, st_buffer *file)
 st_status st_framework_export(st_framework framework, const st_paths *paths, const st_job *job,
                               const st_export_options *options, st_buffer *file, st_errors *errors)
 {
-    if (!fw_check(framework, job, errors) ||
-        (framework == ST_TORCHTITAN && !fw_torchtitan_check(job, errors)))
+    if (!fw_check(framework, job, errors))
         return ST_ERR_VALUE;
     st_arena *arena = st_arena_create();
     exporter *export = arena != NULL ? st_arena_alloc(arena, 1, sizeof *export) : NULL;
@@ -553,11 +537,15 @@ st_status st_framework_export(st_framework framework, const st_paths *paths, con
         *export = (exporter){
             .framework = framework, .paths = paths, .job = job, .arena = arena, .errors = errors};
         export->options = options;
-        const fw_start start = {paths, job, &export->release};
         status =
             fw_release_load(framework, paths, options->version, arena, &export->release, errors);
+        if (status == ST_OK && framework == ST_TORCHTITAN)
+            status = fw_find_flavor(job, &export->release, arena, &export->flavor, errors);
+        const fw_start start = {paths, job, &export->release, export->flavor.model};
         if (status == ST_OK)
             status = fw_check_start(framework, &start, errors);
+        if (status == ST_OK && framework == ST_TORCHTITAN && !fw_torchtitan_check(job, errors))
+            status = ST_ERR_VALUE;
         if (status == ST_ERR_VALUE && framework <= ST_MEGATRON_BRIDGE) {
             export->status = status; /* and what else is wrong is said */
             status = ST_OK;

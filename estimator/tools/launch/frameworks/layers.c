@@ -16,16 +16,7 @@
 
 /* ---- letters ---- */
 
-/* What letters are made of, from a job or from what comes back. */
-typedef struct layer_words {
-    const char *pattern;
-    double layers;
-    double experts;
-    double dense;
-    double every;
-} layer_words;
-
-static const char *letters_of(const layer_words *words, st_arena *arena)
+const char *fw_letters_of(const fw_layer_words *words, st_arena *arena)
 {
     st_pattern pattern = {0};
     size_t layers =
@@ -55,24 +46,24 @@ static const char *pattern_of(const st_job *job)
 
 const char *fw_layer_letters(const st_job *job, st_arena *arena)
 {
-    return letters_of(&(layer_words){.pattern = pattern_of(job),
-                                     .layers = st_job_number(job, ST_KEY_MODEL_LAYERS),
-                                     .experts = st_job_number(job, ST_KEY_MODEL_EXPERTS),
-                                     .dense = st_job_number(job, ST_KEY_MODEL_DENSE_LAYERS),
-                                     .every = st_job_number(job, ST_KEY_MODEL_MOE_EVERY)},
-                      arena);
+    return fw_letters_of(&(fw_layer_words){.pattern = pattern_of(job),
+                                           .layers = st_job_number(job, ST_KEY_MODEL_LAYERS),
+                                           .experts = st_job_number(job, ST_KEY_MODEL_EXPERTS),
+                                           .dense = st_job_number(job, ST_KEY_MODEL_DENSE_LAYERS),
+                                           .every = st_job_number(job, ST_KEY_MODEL_MOE_EVERY)},
+                         arena);
 }
 
 bool fw_same_layers(const st_job *job, const st_draft *draft)
 {
     const char *wanted = fw_layer_letters(job, draft->arena);
-    const char *back = letters_of(
-        &(layer_words){.pattern =
-                           draft->values[st_key_index(st_key_find(ST_KEY_MODEL_PATTERN))].text,
-                       .layers = (double)st_draft_count(draft, ST_KEY_MODEL_LAYERS),
-                       .experts = (double)st_draft_count(draft, ST_KEY_MODEL_EXPERTS),
-                       .dense = (double)st_draft_count(draft, ST_KEY_MODEL_DENSE_LAYERS),
-                       .every = (double)st_draft_count(draft, ST_KEY_MODEL_MOE_EVERY)},
+    const char *back = fw_letters_of(
+        &(fw_layer_words){.pattern =
+                              draft->values[st_key_index(st_key_find(ST_KEY_MODEL_PATTERN))].text,
+                          .layers = (double)st_draft_count(draft, ST_KEY_MODEL_LAYERS),
+                          .experts = (double)st_draft_count(draft, ST_KEY_MODEL_EXPERTS),
+                          .dense = (double)st_draft_count(draft, ST_KEY_MODEL_DENSE_LAYERS),
+                          .every = (double)st_draft_count(draft, ST_KEY_MODEL_MOE_EVERY)},
         draft->arena);
     return wanted != NULL && back != NULL && strcmp(wanted, back) == 0;
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* "0.9" is before "0.14". */
-static int compare(const char *a, const char *b)
+int fw_release_compare(const char *a, const char *b)
 {
     char *a_end = NULL;
     char *b_end = NULL;
@@ -33,7 +33,7 @@ static int compare(const char *a, const char *b)
 st_status fw_release_load(st_framework framework, const st_paths *paths, const char *wanted,
                           st_arena *arena, fw_release *release, st_errors *errors)
 {
-    static const char *const known[] = {"framework", "source", "releases", "options"};
+    static const char *const known[] = {"framework", "source", "releases", "options", "models"};
     const st_yaml_node *root = NULL;
     st_buffer names = {0};
     st_status status = st_paths_read_yaml(paths, ST_FOLDER_LAUNCHES, st_framework_name(framework),
@@ -44,6 +44,7 @@ st_status fw_release_load(st_framework framework, const st_paths *paths, const c
     st_read_keys(&reader, root, "table of releases", known, ST_COUNT(known), 4);
     const st_yaml_node *list = st_read_list(&reader, root, "releases", 64);
     release->options = st_yaml_get(root, "options");
+    release->models = st_yaml_get(root, "models");
     release->version = NULL;
     for (size_t i = 0; list != NULL && i < list->count; i++) {
         const char *name = list->items[i]->kind == ST_YAML_SCALAR ? list->items[i]->text : "";
@@ -81,10 +82,10 @@ bool fw_release_has(const fw_release *release, const char *option)
     if (row == NULL)
         return false;
     const char *since = bound(row, "; since ", text);
-    if (since[0] != '\0' && compare(release->version, since) < 0)
+    if (since[0] != '\0' && fw_release_compare(release->version, since) < 0)
         return false;
     const char *until = bound(row, "; until ", text);
-    return until[0] == '\0' || compare(release->version, until) <= 0;
+    return until[0] == '\0' || fw_release_compare(release->version, until) <= 0;
 }
 
 /* The row names words, and the value is none that the release takes; or it is no whole number. */
@@ -106,7 +107,7 @@ static bool is_other_word(const fw_release *release, const char *row, const char
         if (at != NULL)
             (void)snprintf(since, sizeof since, "%.*s", (int)(length - word - 1), at + 1);
         if (strlen(value) == word && strncmp(row + start, value, word) == 0 &&
-            (since[0] == '\0' || compare(release->version, since) >= 0))
+            (since[0] == '\0' || fw_release_compare(release->version, since) >= 0))
             return false;
         start += length + 1;
     }

@@ -3,6 +3,7 @@
 #include "launch/frameworks/settings.h"
 
 #include "base/word_sets.h"
+#include "steptime/keys.h"
 #include "steptime/tool/value_text.h"
 #include "steptime/quantity.h"
 
@@ -61,6 +62,33 @@ bool fw_is(const st_job *job, const char *key, const char *word)
     }
     size_t count = st_key_values(row, storage, names);
     return (size_t)number < count && strcmp(names[(size_t)number], word) == 0;
+}
+
+double fw_number_in_job(const void *job, const char *key)
+{
+    return st_job_number(job, key);
+}
+
+double fw_meaning(fw_number number_in, const void *of, const char *key, double number)
+{
+    static const struct {
+        const char *key;
+        const char *other;
+        double times;
+    } zeros[] = {
+        {ST_KEY_MODEL_KV_HEADS, ST_KEY_MODEL_HEADS, 1},
+        {ST_KEY_MODEL_FFN, ST_KEY_MODEL_HIDDEN, 4},
+        {ST_KEY_MODEL_V_DIM, ST_KEY_MODEL_HEAD_DIM, 1},
+        {ST_KEY_MODEL_EXPERT_FFN, ST_KEY_MODEL_FFN, 1},
+        {ST_KEY_PARALLEL_EXPERT_TP, ST_KEY_PARALLEL_TP, 1},
+    };
+    const size_t i = ST_FIND(zeros, ST_COUNT(zeros), key, key);
+    if (number == 0 && strcmp(key, ST_KEY_MODEL_HEAD_DIM) == 0)
+        return number_in(of, ST_KEY_MODEL_HIDDEN) / fmax(1, number_in(of, ST_KEY_MODEL_HEADS));
+    if (number != 0 || i == SIZE_MAX)
+        return number;
+    return zeros[i].times *
+           fw_meaning(number_in, of, zeros[i].other, number_in(of, zeros[i].other));
 }
 
 /* ---- rows ---- */

@@ -18,6 +18,12 @@ const char *fw_text(st_draft *draft, const st_job *job, const char *key);
 /* The same of a number that belongs to a key. */
 const char *fw_text_of(st_draft *draft, const st_key *key, double number, const char *text);
 
+/* The number of a key in a job, or in what else has keys. */
+typedef double (*fw_number)(const void *of, const char *key);
+double fw_number_in_job(const void *job, const char *key);
+/* What a number means where 0 stands for another value: heads, 4 times the hidden size ... */
+double fw_meaning(fw_number number_in, const void *of, const char *key, double number);
+
 /* One option of a framework for one value of a key. */
 typedef megatron_row fw_row;
 
@@ -56,6 +62,12 @@ void fw_restore_arguments(st_framework framework, megatron_run *options, megatro
 
 /* flavors.c: the shape that a flavor of torchtitan names; an unknown one is an error. */
 void fw_put_flavor(megatron_run *options);
+typedef struct fw_flavor {
+    const char *model;
+    const char *name;
+    const struct st_yaml_node *shape; /* what flavors of the model have in common */
+    const struct st_yaml_node *own;
+} fw_flavor;
 
 /* settle.c: an option of the rows whose value none of them has stops an import. */
 void fw_check_values(megatron_run *settings, const fw_row *rows, size_t count);
@@ -78,6 +90,14 @@ const char *fw_ends_layout(const st_job *job, st_arena *arena);
 void fw_put_layers(st_framework framework, const st_job *job, megatron_run *arguments);
 /* A letter for each layer, as in a pattern; NULL where its pattern cannot be read. */
 const char *fw_layer_letters(const st_job *job, st_arena *arena);
+typedef struct fw_layer_words {
+    const char *pattern;
+    double layers;
+    double experts;
+    double dense;
+    double every;
+} fw_layer_words;
+const char *fw_letters_of(const fw_layer_words *words, st_arena *arena);
 /* What comes back has the same layers, however it says so. */
 bool fw_same_layers(const st_job *job, const st_draft *draft);
 
@@ -85,6 +105,7 @@ bool fw_same_layers(const st_job *job, const st_draft *draft);
 typedef struct fw_release {
     const char *version; /* "0.19" */
     const struct st_yaml_node *options;
+    const struct st_yaml_node *models; /* of torchtitan, with their flavors; else NULL */
 } fw_release;
 /* A release by name; NULL: the newest that the table knows. */
 st_status fw_release_load(st_framework framework, const st_paths *paths, const char *wanted,
@@ -93,11 +114,19 @@ bool fw_release_has(const fw_release *release, const char *option);
 /* Reports every option that the release does not accept. */
 bool fw_release_check(st_framework framework, const fw_release *release,
                       const megatron_run *settings, st_errors *errors);
+/* Below, at or above 0, as the first release is older. */
+int fw_release_compare(const char *a, const char *b);
+/* The flavor with the shape of the job; a job that none has is refused with the nearest. */
+st_status fw_find_flavor(const st_job *job, const fw_release *release, st_arena *arena,
+                         fw_flavor *flavor, st_errors *errors) ST_NODISCARD;
+/* What the flavor trains otherwise; NULL: nothing. */
+const char *fw_flavor_note(st_draft *draft, const fw_flavor *flavor, const st_job *job);
 /* starts.c: reports what a release asserts of a plan at its start */
 typedef struct fw_start {
     const st_paths *paths;
     const st_job *job;
     const fw_release *release;
+    const char *family; /* of torchtitan's models; NULL: none */
 } fw_start;
 st_status fw_check_start(st_framework framework, const fw_start *start,
                          st_errors *errors) ST_NODISCARD;
@@ -105,12 +134,10 @@ st_status fw_check_start(st_framework framework, const fw_start *start,
 bool fw_is_launcher(const char *name);
 
 /* torchtitan.c */
-void fw_torchtitan_options(const st_job *job, megatron_run *options);
+void fw_torchtitan_options(const st_job *job, const fw_flavor *flavor, megatron_run *options);
 void fw_torchtitan_keys(megatron_run *options);
-/* Why no model of torchtitan is like the job's, or a plan that it refuses; true where it is fine.
- */
+/* Reports a split of layers that torchtitan has no option for. */
 bool fw_torchtitan_check(const st_job *job, st_errors *errors);
-const char *fw_torchtitan_note(st_draft *draft, const st_job *job);
 
 /* rules.c: reports why a framework does not run a plan */
 bool fw_check(st_framework framework, const st_job *job, st_errors *errors);

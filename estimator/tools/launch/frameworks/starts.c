@@ -74,6 +74,15 @@ static double value_of(const st_job *job, const st_sheet_input *input)
     return number;
 }
 
+static double word_of(const st_sheet_input *input, const char *word)
+{
+    size_t i = 0;
+    while (i < input->type.enumeration->count &&
+           strcmp(input->type.enumeration->values[i], st_or_none(word)) != 0)
+        i++;
+    return (double)i;
+}
+
 static st_status verify(st_framework framework, const fw_start *start, st_arena *arena,
                         st_errors *found)
 {
@@ -97,10 +106,13 @@ static st_status verify(st_framework framework, const fw_start *start, st_arena 
         return st_out_of_memory(found);
     const size_t prefix = strlen(ST_KEY_CONSTANTS ".");
     for (size_t i = 0; i < count; i++)
-        values[i] =
-            strncmp(inputs[i].from, ST_KEY_CONSTANTS ".", prefix) == 0
-                ? added(start->job, framework, start->release, inputs[i].from + prefix, arena)
-                : value_of(start->job, &inputs[i]);
+        if (strcmp(inputs[i].from, ST_KEY_CONSTANTS ".family") == 0)
+            values[i] = word_of(&inputs[i], start->family);
+        else
+            values[i] =
+                strncmp(inputs[i].from, ST_KEY_CONSTANTS ".", prefix) == 0
+                    ? added(start->job, framework, start->release, inputs[i].from + prefix, arena)
+                    : value_of(start->job, &inputs[i]);
     return st_program_verify(program, values, found);
 }
 

@@ -36,80 +36,6 @@ static const fw_row rows[] = {
 
 enum { ROWS = ST_COUNT(rows) };
 
-static const struct {
-    const char *model;
-    const char *flavor;
-    double layers, hidden, ffn;
-} flavors[] = {
-    {"llama3", "8B", 32, 4096, 14336},        {"llama3", "70B", 80, 8192, 28672},
-    {"llama3", "405B", 126, 16384, 53248},    {"deepseek_v3", "16B", 27, 2048, 10944},
-    {"deepseek_v3", "236B", 60, 5120, 12288}, {"deepseek_v3", "671B", 61, 7168, 18432},
-};
-
-/* ---- the model ---- */
-
-static const char *family_of(const st_job *job)
-{
-    if (st_job_number(job, ST_KEY_MODEL_KV_LORA) > 0)
-        return "deepseek_v3";
-    return st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0 ? "qwen3" : "llama3";
-}
-
-static const char *flavor_of(const st_job *job)
-{
-    for (size_t i = 0; i < ST_COUNT(flavors); i++)
-        if (strcmp(flavors[i].model, family_of(job)) == 0 &&
-            flavors[i].layers == st_job_number(job, ST_KEY_MODEL_LAYERS) &&
-            flavors[i].hidden == st_job_number(job, ST_KEY_MODEL_HIDDEN) &&
-            flavors[i].ffn == st_job_number(job, ST_KEY_MODEL_FFN))
-            return flavors[i].flavor;
-    return NULL;
-}
-
-/* Where the flavor is none of torchtitan's: its arguments, for who adds it. */
-const char *fw_torchtitan_note(st_draft *draft, const st_job *job)
-{
-    if (flavor_of(job) != NULL)
-        return NULL;
-    return st_draft_text(
-        draft,
-        "Add the flavor to torchtitan/models/%s: dim=%.0f, n_layers=%.0f, "
-        "n_heads=%.0f, n_kv_heads=%.0f, MLP width %.0f, vocab_size=%.0f, experts %.0f of width "
-        "%.0f, top_k %.0f.",
-        family_of(job), st_job_number(job, ST_KEY_MODEL_HIDDEN),
-        st_job_number(job, ST_KEY_MODEL_LAYERS), st_job_number(job, ST_KEY_MODEL_HEADS),
-        st_job_number(job, ST_KEY_MODEL_KV_HEADS), st_job_number(job, ST_KEY_MODEL_FFN),
-        st_job_number(job, ST_KEY_MODEL_VOCABULARY), st_job_number(job, ST_KEY_MODEL_EXPERTS),
-        st_job_number(job, ST_KEY_MODEL_EXPERT_FFN), st_job_number(job, ST_KEY_MODEL_TOP_K));
-}
-
-static bool check_model(const st_job *job, st_errors *errors)
-{
-    static const struct {
-        const char *key;
-        const char *wanted;
-    } traits[] = {
-        {ST_KEY_MODEL_NORM, "rms"},          {ST_KEY_MODEL_GATED, "true"},
-        {ST_KEY_MODEL_BIAS, "false"},        {ST_KEY_MODEL_DROPOUT, "false"},
-        {ST_KEY_MODEL_CAUSAL, "true"},       {ST_KEY_MODEL_POSITIONS, "0"},
-        {ST_KEY_MODEL_CAPACITY_FACTOR, "0"}, {ST_KEY_MODEL_MOE_EVERY, "1"},
-        {ST_KEY_MODEL_TIED, "false"},
-    };
-    st_buffer wanted = {0};
-    for (size_t i = 0; i < ST_COUNT(traits); i++)
-        if (fw_has(job, traits[i].key) && !fw_is(job, traits[i].key, traits[i].wanted))
-            st_buffer_printf(&wanted, "%s%s=%s", wanted.length > 0 ? " " : "", traits[i].key,
-                             traits[i].wanted);
-    bool fine = wanted.length == 0 ||
-                fw_refuse(errors, ST_TORCHTITAN, "this model",
-                          "its models (llama3, qwen3, deepseek_v3) are decoders with RMS norms, "
-                          "gated MLPs, rotary positions, an output layer of their own, no biases "
-                          "and no dropout",
-                          st_errors_text(errors, "%s", wanted.data));
-    st_buffer_free(&wanted);
-    return fine;
-}
-
 /* ---- stages ---- */
 
 /* Layers of a chunk, and how many fewer the first and the last one have; 0 layers: uneven. */
@@ -160,29 +86,12 @@ static const char *nearest_stages(const st_job *job, st_errors *errors)
                           first > 0 ? size - first : 0, fewer > first ? size - (fewer - first) : 0);
 }
 
-/* Llama 3, Qwen 3 and DeepSeek-V3: attention over all earlier tokens in every layer. */
-static bool check_layers(const st_job *job, st_errors *errors)
-{
-    st_arena *arena = st_arena_create();
-    const char *letters = arena != NULL ? fw_layer_letters(job, arena) : NULL;
-    bool fine = letters != NULL && strspn(letters, "de") == strlen(letters);
-    if (!fine)
-        (void)fw_refuse(errors, ST_TORCHTITAN, "these layers",
-                        "its models (llama3, qwen3, deepseek_v3) have full attention in each layer",
-                        "");
-    st_arena_destroy(arena);
-    return fine;
-}
-
 bool fw_torchtitan_check(const st_job *job, st_errors *errors)
 {
-    bool fine = check_model(job, errors) && check_layers(job, errors);
-    if (st_job_number(job, ST_KEY_PARALLEL_PP) > 1 && chunks_of(job).layers == 0)
-        fine =
-            fw_refuse(errors, ST_TORCHTITAN, "this split of layers",
-                      "chunks are equal except the first and the last, which may have fewer layers",
-                      nearest_stages(job, errors));
-    return fine;
+    return st_job_number(job, ST_KEY_PARALLEL_PP) <= 1 || chunks_of(job).layers > 0 ||
+           fw_refuse(errors, ST_TORCHTITAN, "this split of layers",
+                     "chunks are equal except the first and the last, which may have fewer layers",
+                     nearest_stages(job, errors));
 }
 
 /* ---- writing ---- */
@@ -192,16 +101,10 @@ static void set_count(megatron_run *options, const char *name, uint64_t count)
     megatron_set(options, name, st_draft_text(options->draft, "%" PRIu64, count), 0);
 }
 
-void fw_torchtitan_options(const st_job *job, megatron_run *options)
+void fw_torchtitan_options(const st_job *job, const fw_flavor *flavor, megatron_run *options)
 {
-    const char *flavor = flavor_of(job);
-    const char *name = fw_text(options->draft, job, "model.name");
-    megatron_set(options, "model.name", family_of(job), 0);
-    megatron_set(options, "model.flavor",
-                 flavor != NULL    ? flavor
-                 : name[0] != '\0' ? name
-                                   : "of this job",
-                 0);
+    megatron_set(options, "model.name", flavor->model, 0);
+    megatron_set(options, "model.flavor", flavor->name, 0);
     fw_write_rows(options, job, rows, ROWS);
     const double micro = st_job_number(job, ST_KEY_BATCH_MICRO);
     const double share =
