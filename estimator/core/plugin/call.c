@@ -47,35 +47,43 @@ static uint64_t sum_of_all(const st_plugin_provider *shown, size_t rows,
 
 /* ---- in a process of its own ----------------------------------------------------------------- */
 
-/* Puts a call into a lane; false where it does not fit. */
-static bool fill_lane(const st_plugin_provider *shown, size_t rows, const double *const *columns,
-                      st_remote_lane *lane)
+/* Puts some rows of a call into a lane. */
+static void fill_lane(const st_plugin_provider *shown, size_t rows, const uint32_t *asked,
+                      const double *const *columns, st_remote_lane *lane)
 {
-    if (rows > ST_REMOTE_ROWS || shown->argument_count > ST_REMOTE_COLUMNS)
-        return false;
     lane->rows = (uint32_t)rows;
     memset(lane->given, 0, sizeof lane->given);
     for (size_t i = 0; i < shown->argument_count; i++) {
         if (columns[i] == NULL)
             continue;
         lane->given[i] = 1;
-        memcpy(lane->columns[i], columns[i], rows * sizeof(double));
+        for (size_t row = 0; row < rows; row++)
+            lane->columns[i][row] = columns[i][asked[row]];
     }
-    return true;
 }
 
 static st_status evaluate_apart(const st_plugin_instance *instance, size_t provider, size_t rows,
                                 const double *const *columns, double *values)
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
+    if (rows > ST_REMOTE_ROWS || shown->argument_count > ST_REMOTE_COLUMNS)
+        return ST_ERR_PROVIDER;
+    uint32_t asked[ST_REMOTE_ROWS];
     st_remote_lane *lane = st_remote_take(instance->remote);
-    st_status status = ST_ERR_PROVIDER;
+    st_call_memo *memo = st_remote_memo(instance->remote, lane);
+    st_status status = memo != NULL ? ST_ERR_PROVIDER : ST_ERR_MEMORY;
+    size_t count = memo == NULL ? 0
+                                : st_call_memo_begin(memo, provider, shown->argument_count, columns,
+                                                     rows, asked);
     lane->kind = ST_ISOLATE_EVALUATE;
     lane->provider = (uint32_t)provider;
-    bool fits = fill_lane(shown, rows, columns, lane);
-    if (fits && st_remote_ask(instance->remote, lane)) {
+    fill_lane(shown, count, asked, columns, lane);
+    if (memo != NULL && count == 0) {
+        st_call_memo_end(memo, lane->values, values);
+        status = ST_OK;
+    } else if (memo != NULL && st_remote_ask(instance->remote, lane)) {
         status = lane->result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
-        memcpy(values, lane->values, rows * sizeof *values);
+        st_call_memo_end(memo, status == ST_OK ? lane->values : NULL, values);
         /* What the plugin said meanwhile: an error, and warnings. */
         const st_plugin_host *host = &instance->host;
         size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
@@ -89,13 +97,14 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
             warnings += strcspn(warnings, "\n");
             warnings += *warnings != '\0' ? 1 : 0;
         }
-    } else if (fits) {
+    } else if (memo != NULL) {
+        st_call_memo_end(memo, NULL, values);
         /* Reports that the process ended, why, and the rows it was computing. */
         st_buffer text = {0};
         const char *before = "";
         st_buffer_printf(&text, "%s while computing %zu %s with",
-                         st_remote_reason(instance->remote), rows,
-                         rows == 1 ? "row" : "rows, the first");
+                         st_remote_reason(instance->remote), count,
+                         count == 1 ? "row" : "rows, the first");
         for (size_t i = 0; i < shown->argument_count; i++) {
             char number[ST_QUANTITY_TEXT];
             const st_plugin_argument *argument = shown->arguments[i];
@@ -105,9 +114,9 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
                 (!pure && st_unit_parse(argument->unit, strlen(argument->unit), (st_place){0},
                                         &unit, NULL) != ST_OK))
                 continue;
-            st_buffer_printf(
-                &text, "%s %s = %s", before, argument->name,
-                st_quantity_format(columns[i][0], &unit, ST_STYLE_SCALED, number, sizeof number));
+            st_buffer_printf(&text, "%s %s = %s", before, argument->name,
+                             st_quantity_format(columns[i][asked[0]], &unit, ST_STYLE_SCALED,
+                                                number, sizeof number));
             before = ",";
         }
         st_guard_accuse_ended(instance->module->who, shown->name, text.data);
@@ -196,7 +205,10 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
     lane->kind = ST_ISOLATE_EXPLAIN;
     lane->provider = (uint32_t)provider;
     *account = (st_provider_account){0};
-    if (fill_lane(shown, 1, columns, lane) && st_remote_ask(instance->remote, lane)) {
+    const bool fits = shown->argument_count <= ST_REMOTE_COLUMNS;
+    if (fits)
+        fill_lane(shown, 1, &(uint32_t){0}, columns, lane);
+    if (fits && st_remote_ask(instance->remote, lane)) {
         size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
         st_ipc_reader from = {.at = lane->text, .end = lane->text + length};
         const char *refusal = st_ipc_read(&from);

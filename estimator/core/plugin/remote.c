@@ -31,13 +31,14 @@
 #endif
 
 enum { IDLE, ASKED, ANSWERED };
-enum { MOST_LANES = 16, LOOKS = 4000, NAP_MS = 5, LOOK_FOR_KEEPER_MS = 200 };
+enum { MOST_LANES = 16, LOOKS = 4000, NAP_MS = 5, IDLE_NAP_MS = 1000, LOOK_FOR_KEEPER_MS = 200 };
 
 struct st_remote {
     st_remote_server server;
     st_remote_lane *lanes; /* shared */
     size_t lane_count;
     atomic_bool taken[MOST_LANES];
+    st_call_memo *memos[MOST_LANES];
     pid_t process; /* its keeper (namespaces.h) */
     unsigned walls;
     pthread_mutex_t lock; /* of what is below */
@@ -54,9 +55,9 @@ static void pause_briefly(void)
 #endif
 }
 
-static void sleep_while(_Atomic uint32_t *state, uint32_t value)
+static void sleep_while(_Atomic uint32_t *state, uint32_t value, long most_ms)
 {
-    const struct timespec nap = {.tv_nsec = NAP_MS * 1000000L};
+    const struct timespec nap = {.tv_sec = most_ms / 1000, .tv_nsec = most_ms % 1000 * 1000000L};
 #ifdef __linux__
     (void)syscall(SYS_futex, state, FUTEX_WAIT, value, &nap, NULL, 0);
 #else
@@ -100,8 +101,8 @@ static void *serve_lane(void *context)
     for (;;) {
         uint32_t seen = atomic_load_explicit(state, memory_order_acquire);
         if (seen != ASKED) {
-            if (!looks_changed(state, seen))
-                sleep_while(state, seen);
+            if (!looks_changed(state, seen)) /* sleeps until it is asked */
+                sleep_while(state, seen, IDLE_NAP_MS);
             continue;
         }
         thread->server->serve(thread->server->context, thread->lane);
@@ -175,7 +176,7 @@ static bool wait_for_answer(st_remote *remote, st_remote_lane *lane, uint32_t fr
         if (looks_changed(&lane->state, from))
             break;
         until = until > 0 ? until : st_now_ms() + remote->server.limit_ms;
-        sleep_while(&lane->state, from);
+        sleep_while(&lane->state, from, NAP_MS);
         bool waits = atomic_load_explicit(&lane->state, memory_order_acquire) == from;
         if (waits && is_over(remote, st_now_ms() >= until))
             return false;
@@ -248,8 +249,18 @@ void st_remote_stop(st_remote *remote)
     }
     if (remote->lanes != NULL)
         (void)munmap(remote->lanes, remote->lane_count * sizeof *remote->lanes);
+    for (size_t i = 0; i < MOST_LANES; i++)
+        st_call_memo_destroy(remote->memos[i]);
     (void)pthread_mutex_destroy(&remote->lock);
     free(remote);
+}
+
+st_call_memo *st_remote_memo(st_remote *remote, const st_remote_lane *lane)
+{
+    st_call_memo **memo = &remote->memos[lane - remote->lanes];
+    if (*memo == NULL)
+        *memo = st_call_memo_create();
+    return *memo;
 }
 
 st_remote_lane *st_remote_take(st_remote *remote)

@@ -6,12 +6,13 @@
 #ifndef STEPTIME_PLUGIN_REMOTE_H
 #define STEPTIME_PLUGIN_REMOTE_H
 
+#include "plugin/call_memo.h"
 #include "steptime/status.h"
 
 #include <stdint.h>
 
 enum {
-    ST_REMOTE_ROWS = 512,
+    ST_REMOTE_ROWS = ST_CALL_ROWS,
     ST_REMOTE_COLUMNS = 96,
     ST_REMOTE_TEXT = 65536,
     ST_REMOTE_REASON = 160 /* bytes of why a process has ended */
@@ -51,6 +52,9 @@ void st_remote_stop(st_remote *remote); /* NULL is fine */
 /* A lane that no other thread has; waits for one. */
 st_remote_lane *st_remote_take(st_remote *remote);
 void st_remote_give(st_remote *remote, st_remote_lane *lane);
+
+/* What was answered through the lane; NULL when out of memory. */
+st_call_memo *st_remote_memo(st_remote *remote, const st_remote_lane *lane);
 
 /* Sends the request in the lane; false where the process has ended, or is ended as it takes too
  * long. */

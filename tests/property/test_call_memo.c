@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers of isolated plugins that are kept: whatever was asked before, twice in a call or by other
+ * providers, every row gets the value of its own arguments, and none is asked twice in a row.
+ */
+#include "property.h"
+
+#include "plugin/call_memo.h"
+
+enum { CALLS = 20000, COLUMNS = 3, FEW = 40, MANY = 100000 };
+
+/* Differs wherever an argument does, also in its sign, and between a NaN and a column that lacks.
+ */
+static double value_of(size_t provider, const double *const *columns, size_t row)
+{
+    double value = (double)provider * 2.385;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        double given = columns[i] == NULL ? 77 : isnan(columns[i][row]) ? 78 : columns[i][row];
+        value = value * 1.0625 + given + (signbit(given) ? 0.5 : 0);
+    }
+    return value;
+}
+
+TEST(rows_get_their_own_values)
+{
+    property_random *random = *state;
+    st_call_memo *memo = st_call_memo_create();
+    assert_non_null(memo);
+    static double numbers[COLUMNS][ST_CALL_ROWS];
+    size_t rows_in_all = 0;
+    size_t asked_in_all = 0;
+    for (size_t call = 0; call < CALLS; call++) {
+        const size_t provider = random_below(random, 3);
+        const size_t rows = 1 + random_below(random, call % 10 == 0 ? ST_CALL_ROWS : 8);
+        const size_t range = call % 3 == 0 ? MANY : FEW; /* of which some share a place */
+        const bool fails = random_below(random, 20) == 0;
+        const double *columns[COLUMNS];
+        uint32_t asked[ST_CALL_ROWS];
+        double answers[ST_CALL_ROWS];
+        double values[ST_CALL_ROWS];
+        for (size_t i = 0; i < COLUMNS; i++) {
+            columns[i] = i == 1 && random_below(random, 4) == 0 ? NULL : numbers[i];
+            for (size_t r = 0; r < rows; r++) {
+                numbers[i][r] = (double)random_below(random, i == 0 ? range : 2) - 1;
+                if (i > 0 && numbers[i][r] == 0)
+                    numbers[i][r] = random_below(random, 2) == 0 ? -0.0 : (double)NAN;
+            }
+        }
+        size_t count = st_call_memo_begin(memo, provider, COLUMNS, columns, rows, asked);
+        assert_true(count <= rows);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(asked[i] < rows && (i == 0 || asked[i] > asked[i - 1]));
+            answers[i] = value_of(provider, columns, asked[i]);
+        }
+        st_call_memo_end(memo, fails ? NULL : answers, values);
+        for (size_t r = 0; r < rows && !fails; r++)
+            if (values[r] != value_of(provider, columns, r))
+                fail_msg("call %zu, row %zu: %.17g for %.17g", call, r, values[r],
+                         value_of(provider, columns, r));
+        rows_in_all += rows;
+        asked_in_all += count;
+        /* The same single row again is known, unless it failed. */
+        count = st_call_memo_begin(memo, provider, COLUMNS, columns, 1, asked);
+        assert_true(count == 0 || fails || rows > 1);
+        const double first = value_of(provider, columns, 0);
+        st_call_memo_end(memo, &first, values);
+        if (count == 0)
+            assert_true(values[0] == first);
+    }
+    assert_true(asked_in_all < rows_in_all * 2 / 3);
+    st_call_memo_destroy(memo);
+}
+
+TESTS_WITH(call_memo, property_setup, NULL);
