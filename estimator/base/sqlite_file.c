@@ -4,6 +4,8 @@
 
 #ifdef STEPTIME_HAVE_SQLITE
 
+enum { MOST_VALUE_BYTES = 16 << 20 };
+
 static st_status fail(const st_sqlite *sqlite)
 {
     return st_fail(sqlite->errors, ST_ERR_VALUE, (st_place){.file = sqlite->file},
@@ -16,6 +18,8 @@ st_status st_sqlite_open(st_sqlite *sqlite, const char *path)
     sqlite->file = path;
     if (sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
         return fail(sqlite);
+    /* A few bytes of a file can claim a text of gigabytes. */
+    (void)sqlite3_limit(sqlite->database, SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES);
     (void)sqlite3_db_config(sqlite->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     (void)sqlite3_db_config(sqlite->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     (void)sqlite3_db_config(sqlite->database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);

@@ -94,22 +94,24 @@ static const char *text(sqlite3_stmt *row, int column)
 static bool begin_event(nsys *own, sqlite3_stmt *row, st_trace_event *event)
 {
     st_trace *trace = &own->keep.store->trace;
+    static const int64_t MOST_NS = INT64_MAX / 4;
     int64_t start = number(row, 0);
     int64_t end = number(row, 1);
+    const bool fits = start >= 0 && end >= start && end <= MOST_NS;
     *event = (st_trace_event){.start_ns = start,
-                              .duration_ns = end - start,
+                              .duration_ns = fits ? end - start : 0,
                               .correlation = number(row, 2),
                               .detail = ST_TRACE_NONE,
                               .kind = (uint8_t)own->kind,
                               .class_ = ST_TRACE_MEMORY};
-    if (start >= 0 && end >= start) {
+    if (fits) {
         trace->has_decimals = trace->has_decimals || start % 1000 != 0 || end % 1000 != 0;
         return true;
     }
     own->keep.left_out++;
     if (!own->keep.partial)
         ST_NOTE(&own->keep, ST_ERR_VALUE, (st_place){.file = own->keep.file},
-                "an event ends before it starts" ST_FOUND "%lld to %lld ns" ST_HINT
+                "an event has an impossible time" ST_FOUND "%lld to %lld ns" ST_HINT
                 "--partial leaves such events out",
                 (long long)start, (long long)end);
     return false;

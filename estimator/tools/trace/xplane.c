@@ -226,6 +226,7 @@ static void read_stat(xplane *own, const plane *of, const st_proto_field *stat, 
 static draft read_event(xplane *own, const plane *of, const line *on, const st_proto_field *event)
 {
     enum { PS_PER_NS = 1000 };
+    static const int64_t MOST_NS = INT64_MAX / 4;
     st_proto message = st_proto_inside(event);
     st_proto_field field;
     int64_t offset_ps = 0;
@@ -246,11 +247,14 @@ static draft read_event(xplane *own, const plane *of, const line *on, const st_p
         else if (ok(own))
             read_stat(own, of, &field, &made);
     }
-    made.start_ns = offset_ps / PS_PER_NS;
-    made.duration_ns = (offset_ps % PS_PER_NS + duration_ps) / PS_PER_NS;
-    if (__builtin_add_overflow(made.start_ns, on->start_ns, &made.start_ns) && ok(own))
+    /* In nanoseconds first: no file's picoseconds overflow then. */
+    made.duration_ns =
+        duration_ps / PS_PER_NS + (offset_ps % PS_PER_NS + duration_ps % PS_PER_NS) / PS_PER_NS;
+    const bool fits = on->start_ns >= -MOST_NS && on->start_ns <= MOST_NS;
+    made.start_ns = offset_ps / PS_PER_NS + (fits ? on->start_ns : 0);
+    if (!fits && ok(own))
         ST_NOTE(&own->keep, ST_ERR_LIMIT, (st_place){.file = own->keep.file},
-                "byte %zu: a time of more than 64 bits", event->origin);
+                "byte %zu: a time beyond 73 years", event->origin);
     return made;
 }
 
@@ -469,6 +473,8 @@ static st_status read_file(const char *path, st_buffer *text, st_errors *errors)
     return status;
 }
 
+enum { MOST_DEVICES = 256 };
+
 st_status st_xplane_count(const char *path, size_t *count, st_errors *errors)
 {
     xplane own = {.keep = {.file = path, .errors = errors}, .arena = st_xarena()};
@@ -477,6 +483,12 @@ st_status st_xplane_count(const char *path, size_t *count, st_errors *errors)
     read_planes(&own, st_proto_of(text.data, text.length));
     st_buffer_free(&text);
     st_arena_destroy(own.arena);
+    /* Each device reads the file once more. */
+    if (own.keep.status == ST_OK && own.devices > MOST_DEVICES)
+        own.keep.status = st_fail(errors, ST_ERR_LIMIT, (st_place){.file = path},
+                                  "the profile has too many devices" ST_FOUND "%zu" ST_EXPECTED
+                                  "at most %d, those of one host",
+                                  (size_t)own.devices, MOST_DEVICES);
     *count = own.devices > 0 ? own.devices : 1;
     return own.keep.status;
 }
