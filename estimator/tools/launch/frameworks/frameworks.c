@@ -64,13 +64,11 @@ static st_status import_file(st_framework framework, const st_import_request *re
         return st_errors_size(errors) > known ? ST_ERR_VALUE : st_out_of_memory(errors);
     /* The stack that a framework's own file implies, where the search path has it. An exported
      * file carries the one of its job. */
-    static const char *const stacks[] = {ST_KEY_STACK "=megatron-core",
-                                         ST_KEY_STACK "=megatron-bridge",
-                                         ST_KEY_STACK "=torchtitan", ST_KEY_STACK "=deepspeed"};
+    const char *stack = fw_implied_stack(framework, request);
     const st_job *stack_job = NULL;
-    if (with.carried_count == 0 && framework != ST_MEGATRON &&
-        st_job_load(with.paths, NULL, &stacks[framework], 1, arena, &stack_job, NULL) == ST_OK)
-        carried[with.carried_count++] = stacks[framework];
+    if (with.carried_count == 0 && stack != NULL &&
+        st_job_load(with.paths, NULL, &stack, 1, arena, &stack_job, NULL) == ST_OK)
+        carried[with.carried_count++] = stack;
     for (size_t i = 0; i < request->carried_count && with.carried_count < MAX_CARRIED; i++)
         carried[with.carried_count++] = request->carried[i];
     with.carried = carried;

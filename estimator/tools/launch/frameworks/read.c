@@ -7,6 +7,7 @@
 
 #include "base/json_read.h"
 #include "base/yaml.h"
+#include "steptime/keys.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -215,6 +216,24 @@ static bool is_yaml(const st_import_request *request)
         i++;
     return i < request->length && request->text[i] != '{' && request->text[i] != '[' &&
            has_line(request, "distributed_type:");
+}
+
+const char *fw_implied_stack(st_framework framework, const st_import_request *request)
+{
+    static const char *const stacks[] = {NULL, ST_KEY_STACK "=megatron-bridge",
+                                         ST_KEY_STACK "=torchtitan", ST_KEY_STACK "=deepspeed"};
+    /* accelerate starts FSDP of PyTorch, Megatron-LM, DeepSpeed, or DDP, which no stack is. */
+    static const char *const types[][2] = {
+        {"distributed_type: FSDP", ST_KEY_STACK "=torchtitan"},
+        {"distributed_type: DEEPSPEED", ST_KEY_STACK "=deepspeed"},
+        {"distributed_type: MEGATRON_LM", ST_KEY_STACK "=megatron-core"},
+    };
+    if (framework != ST_DEEPSPEED || !is_yaml(request))
+        return stacks[framework];
+    for (size_t i = 0; i < ST_COUNT(types); i++)
+        if (has_line(request, types[i][0]))
+            return types[i][1];
+    return NULL;
 }
 
 static const st_json *member(const st_json *map, const char *name)

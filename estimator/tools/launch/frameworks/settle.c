@@ -6,6 +6,7 @@
  */
 #include "launch/frameworks/settings.h"
 
+#include "base/chars.h"
 #include "base/text.h"
 #include "steptime/keys.h"
 
@@ -244,6 +245,32 @@ static void settle_length(megatron_run *settings)
     }
 }
 
+/* Adapters on frozen weights: of the modules that target_modules names, all where it is absent. */
+static void settle_adapters(megatron_run *settings)
+{
+    static const char *const modules[][2] = {
+        {"linear_qkv", ST_KEY_TRAIN_LORA_QKV},
+        {"linear_proj", ST_KEY_TRAIN_LORA_PROJECTION},
+        {"linear_fc1", ST_KEY_TRAIN_LORA_FC1},
+        {"linear_fc2", ST_KEY_TRAIN_LORA_FC2},
+    };
+    const megatron_argument *kind = find(settings, "peft._target_");
+    const megatron_argument *rank = find(settings, "peft.dim");
+    const megatron_argument *targets = find(settings, "peft.target_modules");
+    if ((kind == NULL && rank == NULL) || (kind != NULL && !st_ends_in(kind->value, ".LoRA")))
+        return; /* other kinds of adapters stop the import */
+    st_draft_put(settings->draft, ST_KEY_TRAIN_TASK, kind != NULL ? kind->line : rank->line, "lora",
+                 "peft");
+    if (rank != NULL)
+        st_draft_put_count(settings->draft, ST_KEY_TRAIN_LORA_RANK, rank->line,
+                           megatron_count_or(settings, "peft.dim", 0), "peft.dim");
+    for (size_t i = 0; targets != NULL && i < ST_COUNT(modules); i++)
+        if (strstr(targets->value, modules[i][0]) == NULL)
+            st_draft_put_bool(settings->draft, modules[i][1], false, "peft.target_modules");
+    drop(settings, "peft._target_");
+    drop(settings, "peft.dim");
+}
+
 /* A field of the model that is an argument of Megatron under its own name. */
 static void settle_fields(megatron_run *settings)
 {
@@ -448,6 +475,43 @@ static const struct {
     {"parallelism_config.parallelism_config_cp_size", NULL, "launch.context_parallel_size", NULL},
 };
 
+/* Copies of groups that share the weights; all of them together are the data-parallel ranks. */
+static void settle_shards(megatron_run *settings)
+{
+    static const char copies_name[] = "parallelism_config.parallelism_config_dp_replicate_size";
+    static const char shards_name[] = "parallelism_config.parallelism_config_dp_shard_size";
+    const uint64_t copies = count_of(settings, copies_name);
+    const uint64_t shards = count_of(settings, shards_name);
+    drop(settings, copies_name);
+    drop(settings, shards_name);
+    if (copies == 0 && shards == 0)
+        return;
+    st_draft_put_count(settings->draft, ST_KEY_PARALLEL_DP, 0,
+                       at_least_1(copies) * at_least_1(shards),
+                       "dp_replicate_size and dp_shard_size");
+    if (copies > 1 && shards > 1)
+        st_draft_put_count(settings->draft, ST_KEY_PARALLEL_SHARD, 0, shards, "dp_shard_size");
+}
+
+/* accelerate computes in FP8 with Transformer Engine (delayed scaling) or torchao. */
+static void settle_fp8(megatron_run *settings)
+{
+    const megatron_argument *mixed = find(settings, "mixed_precision");
+    const megatron_argument *backend = find(settings, "fp8_config.backend");
+    const char *name = backend != NULL ? backend->value : "";
+    const bool engine = strcmp(name, "T"
+                                     "E") == 0; /* Transformer Engine */
+    if (mixed == NULL || strcmp(mixed->value, "fp8") != 0 || (!engine && strcmp(name, "AO") != 0))
+        return;
+    st_draft_put(settings->draft, ST_KEY_PRECISION_RECIPE, mixed->line,
+                 engine ? "fp8_delayed" : "fp8_current", "fp8_config.backend");
+    put(settings, "bf16.enabled", "True", mixed->line);
+    drop(settings, "mixed_precision");
+    for (size_t i = settings->count; i > 0; i--)
+        if (strncmp(settings->arguments[i - 1].name, "fp8_config.", 11) == 0)
+            drop(settings, settings->arguments[i - 1].name);
+}
+
 static void settle_accelerate(megatron_run *settings)
 {
     if (find(settings, "distributed_type") == NULL)
@@ -472,6 +536,8 @@ static void settle_accelerate(megatron_run *settings)
             break;
         }
     }
+    settle_shards(settings);
+    settle_fp8(settings);
     drop(settings, "distributed_type");
     const uint64_t nodes = count_of(settings, "nodes");
     const uint64_t ranks = count_of(settings, "world_size");
@@ -589,6 +655,7 @@ void fw_settle(st_framework framework, megatron_run *settings)
         fold_objects(settings);
         settle_precision(settings);
         settle_length(settings);
+        settle_adapters(settings);
         settle_fields(settings);
     }
 }

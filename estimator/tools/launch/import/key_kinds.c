@@ -43,13 +43,16 @@ static const key_words harmless[] = {
      "export_* temperature top_p return_log_probs num_tokens_to_generate prompts "
      "max_tokens_to_oom incoming_requests_* output_every_n_results prompt_file* stop_words "
      "termination_id use_coordinator use_legacy_static_engine test_mode "
-     "no_fp8_weight_transpose_cache offload_time auto_offload_time offload_overlap_sr "
+     "data_impl no_pipeline_parallel no_async_tensor_model_parallel_allreduce DDP_impl "
+     "no_fp8_weight_transpose_cache disable_bf16_reduced_precision_matmul offload_time "
+     "auto_offload_time offload_overlap_sr "
      "data_sharding "
      "retro_*"},
     {"Megatron-Bridge",
      "checkpoint.* tokenizer.* logger.* scheduler.* rng.* nvrx_straggler.* profiling.* ft.* "
      "straggler.* inprocess_restart.* tensor_inspect.* rerun_state_machine.* validation.* "
      "comm_overlap.*_cfg.* dataset.* dist.* optimizer.* model.generation_config.* peft.target* "
+     "peft.alpha peft.dropout* peft.lora_* peft.*_init* "
      "model.*._target_ mixed_precision.*"},
     {"torchtitan",
      "job.* profiling.* metrics.* lr_scheduler.* optimizer.* checkpoint.* comm.* validation.* "
@@ -112,7 +115,7 @@ static const struct {
     bool number;
     const char *key;
 } deciding[] = {
-    {"*offload*", false, ST_KEY_OFFLOAD_OPTIMIZER},
+    {"*offload* cpu_optimizer", false, ST_KEY_OFFLOAD_OPTIMIZER},
     {"*recompute* *checkpoint_activations* *activation_checkpoint* *gradient_checkpointing*", false,
      ST_KEY_RECOMPUTE},
     {"*micro_batch* *microbatch_size* *per_device*batch* *batch_size_per_gpu*", true,
@@ -127,6 +130,8 @@ static const struct {
      ST_KEY_PARALLEL_CP},
     {"*expert*parallel* *ep_size *ep_degree", true, ST_KEY_PARALLEL_EP},
     {"*parallel* *world_size", true, ST_KEY_PARALLEL_DP},
+    {"*zbh1* *zero_bubble*", false, ST_KEY_PARALLEL_SCHEDULE},
+    {"mlp_type", false, ST_KEY_MODEL_SHARED_FFN},
     {"lora.* *.lora.* lora_rank lora_alpha lora_r peft peft.dim peft._target_", false,
      ST_KEY_TRAIN_TASK},
     {"*zero_stage* *sharding* hybrid_context_parallel", false, ST_KEY_PARALLEL_ZERO},
@@ -164,8 +169,8 @@ static const char *last_part(const char *name)
 
 bool megatron_is_off(const char *value)
 {
-    static const char *const off[] = {"None", "False", "false", "0",    "[]",  "0.0",
-                                      "",     "null",  "{}",    "none", "auto"};
+    static const char *const off[] = {"None", "False", "false", "0",    "[]",   "0.0",
+                                      "",     "null",  "{}",    "none", "auto", "standard"};
     for (size_t i = 0; i < ST_COUNT(off); i++)
         if (strcmp(value, off[i]) == 0)
             return true;

@@ -109,6 +109,26 @@ const char *megatron_slurm_value(megatron_run *run, const char *name, size_t len
     return NULL;
 }
 
+/* Megatron-DeepSpeed has experts in every second layer, of which a token visits one, where its own
+ * options are silent. */
+static void settle_deepspeed_experts(megatron_run *run)
+{
+    static const char *const rows[][3] = {{"expert_interval", "moe_layer_freq", "2"},
+                                          {"topk", "moe_router_topk", "1"}};
+    if (!megatron_is_true(run, "deepspeed", false) || !megatron_is_given(run, "num_experts"))
+        return;
+    if (strcmp(megatron_text(run, "num_experts"), "1") == 0) {
+        megatron_forget_one(run, "num_experts"); /* an MLP */
+        return;
+    }
+    for (size_t i = 0; i < ST_COUNT(rows); i++) {
+        const megatron_argument *given = megatron_get(run, rows[i][0]);
+        if (!megatron_is_given(run, rows[i][1]))
+            megatron_set(run, rows[i][1], given != NULL ? given->value : rows[i][2],
+                         given != NULL ? given->line : 0);
+    }
+}
+
 /* What launchers and variables say, where the options of torchrun say nothing. */
 void megatron_settle_ranks(megatron_run *run)
 {
@@ -121,6 +141,7 @@ void megatron_settle_ranks(megatron_run *run)
                                 "num_nodes num_machines num_processes " VARIABLES;
     const char *digits = "";
     const char *each_node = megatron_text(run, "nproc_per_node");
+    settle_deepspeed_experts(run);
     for (size_t i = 0; i < run->count; i++)
         run->arguments[i].used =
             run->arguments[i].used || st_has_word(names, run->arguments[i].name);

@@ -7,6 +7,7 @@
  * sets to one word are put in; nothing is run.
  */
 #include "launch/import/megatron.h"
+#include "launch/import/shell_number.h"
 
 #include "base/chars.h"
 
@@ -149,6 +150,7 @@ typedef struct shell_reader {
     int option_line;
     const char *launcher; /* "srun" before its program; NULL: none */
     char list[256];       /* that takes further words; "" none */
+    bool crossed;         /* the word before this one ended its line */
 } shell_reader;
 
 static bool is_separator(char c)
@@ -199,6 +201,7 @@ static bool read_substitution(shell_reader *reader, char c)
 static bool read_word(shell_reader *reader)
 {
     reader->word_length = 0;
+    reader->crossed = false;
     while (reader->offset < reader->length) {
         char c = reader->text[reader->offset++];
         if (is_separator(c) && reader->word_length > 0) {
@@ -206,6 +209,7 @@ static bool read_word(shell_reader *reader)
             break;
         }
         reader->line += c == '\n' ? 1 : 0;
+        reader->crossed = reader->crossed || (c == '\n' && reader->word_length == 0);
         /* A character of the text that ends no word: a quote, a comment, an escape, or one of
          * the word. */
         bool is_quote = c == '"' || c == '\'';
@@ -241,11 +245,33 @@ static const char *variable_of(const shell_reader *reader, const char *name, siz
     return megatron_slurm_value(reader->run, name, length);
 }
 
-/* $NAME, ${NAME}, ${NAME:-DEFAULT} as a whole word; the word itself where it cannot be known. */
+static const char *value_in(void *context, const char *name, size_t length)
+{
+    return variable_of(context, name, length);
+}
+
+/* "$((...))"; the word itself where a name in it is not known. */
+static const char *compute(shell_reader *reader, const char *word)
+{
+    const size_t length = strlen(word);
+    double number = 0;
+    if (length < 6 || !st_ends_in(word, "))"))
+        return word;
+    const char *inner =
+        st_draft_text(reader->run->draft, "%.*s", (int)(length - strlen("$(())")), word + 3);
+    return shell_number(inner, value_in, reader, &number)
+               ? st_draft_text(reader->run->draft, "%.0f", number)
+               : word;
+}
+
+/* $NAME, ${NAME}, ${NAME:-DEFAULT}, $((...)) as a whole word; the word itself where it cannot be
+ * known. */
 static const char *expand(shell_reader *reader, const char *word)
 {
     if (word[0] != '$')
         return word;
+    if (strncmp(word, "$((", 3) == 0)
+        return compute(reader, word);
     bool braces = word[1] == '{';
     const char *name = word + (braces ? 2 : 1);
     size_t length = 0;
@@ -265,7 +291,8 @@ static const char *expand(shell_reader *reader, const char *word)
 
 static void set_variable(shell_reader *reader, const char *word, const char *text)
 {
-    const char *value = expand(reader, text);
+    /* One of several words is no value of an option. */
+    const char *value = reader->quote != '\0' ? "$" : expand(reader, text);
     if (value[0] == '\0' || value[0] == '(' || reader->variable_count >= VARIABLES)
         return;
     reader->variables[reader->variable_count].name =
@@ -342,6 +369,9 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
             reader->launcher = st_draft_text(run->draft, "%s", word);
         else if (strstr(word, ".py") != NULL)
             reader->launcher = NULL;
+        /* An option at the end of a line takes nothing from the next one. */
+        if (reader->crossed)
+            finish_option(reader, NULL);
         if (short_option != NULL) {
             finish_option(reader, NULL);
             (void)snprintf(reader->option, sizeof reader->option, "%s", short_option);

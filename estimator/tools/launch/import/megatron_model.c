@@ -31,6 +31,8 @@ static void put_attention(megatron_run *run)
         megatron_pass_over(run, latent[i]);
     megatron_put_given(run, ST_KEY_MODEL_HEAD_DIM, "kv_channels");
     bool grouped = megatron_is_true(run, "group_query_attention", false);
+    if (megatron_put_given(run, ST_KEY_MODEL_KV_HEADS, "num_key_value_heads"))
+        return; /* of Megatron-DeepSpeed */
     if (!grouped || !megatron_read_count(run, "num_query_groups", &groups)) {
         megatron_pass_over(run, "num_query_groups");
         return;

@@ -8,14 +8,18 @@
 
 static const megatron_option options[] = {
     {"DDP_bucket_size", "ddp_bucket_size", NULL},
+    {"activations_checkpoint_num_layers", "recompute_num_layers", NULL},
     {"checkpoint_activations", "checkpoint_activations", "True"},
     {"disable_bias_linear", "add_bias_linear", "False"},
+    {"deepspeed_activation_checkpointing", "checkpoint_activations", "True"},
     {"expert_parallel_size", "expert_model_parallel_size", NULL},
+    {"moe_expert_parallel_size", "expert_model_parallel_size", NULL},
     {"model_parallel_size", "tensor_model_parallel_size", NULL},
     {"no_check_for_nan_in_loss_and_grad", "check_for_nan_in_loss_and_grad", "False"},
     {"no_gradient_accumulation_fusion", "gradient_accumulation_fusion", "False"},
     {"no_position_embedding", "add_position_embedding", "False"},
     {"no_scatter_gather_tensors_in_pipeline", "scatter_gather_tensors_in_pipeline", "False"},
+    {"moe_train_capacity_factor", "moe_expert_capacity_factor", NULL},
     {"nproc", "nproc_per_node", NULL},
     {"use_rotary_position_embeddings", "position_embedding_type", "rope"},
 };
@@ -25,7 +29,8 @@ static const char flags[] =
     "accumulate_allreduce_grads_in_fp32 add_bias_linear add_qkv_bias apply_layernorm_1p "
     "apply_query_key_layer_scaling attention_output_gate auto_detect_ckpt_format bf16 "
     "calculate_per_token_loss checkpoint_activations cpu_offloading cross_entropy_loss_fusion "
-    "deepspeed defer_embedding_wgrad_compute delay_wgrad_compute disable_bias_linear "
+    "deepspeed deepspeed_activation_checkpointing defer_embedding_wgrad_compute "
+    "delay_wgrad_compute disable_bias_linear "
     "enable_cuda_graph enable_one_logger exit_on_missing_checkpoint external_cuda_graph "
     "fine_grained_activation_offloading first_last_layers_bf16 fp16 fp4_param_gather "
     "fp8_dot_product_attention fp8_multi_head_attention fp8_param_gather grad_reduce_in_bf16 "
@@ -51,7 +56,8 @@ static const char flags[] =
     "sft squared_relu swiglu te_rng_tracker tp_comm_overlap transformer_engine "
     "untie_embeddings_and_output_weights use_checkpoint_args use_checkpoint_opt_param_scheduler "
     "use_cpu_initialization use_custom_fsdp use_dist_ckpt use_distributed_optimizer use_fast_rope "
-    "use_flash_attn use_flash_attn_v2 use_legacy_models use_mcore_models use_megatron_fsdp "
+    "use_flash_attn use_flash_attn_triton use_flash_attn_v2 use_legacy_models use_mcore_models "
+    "use_megatron_fsdp "
     "use_precision_aware_optimizer use_rope_scaling use_rotary_position_embeddings use_torch_fsdp2 "
     "use_torch_optimizer_for_cpu_offload use_tp_pp_dp_mapping";
 
@@ -125,8 +131,9 @@ bool megatron_is_flag(const char *name)
 
 bool megatron_is_list(const char *name)
 {
-    return st_has_word(
-        "cuda_graph_modules cuda_graph_scope cp_comm_type offload_modules recompute_modules", name);
+    return st_has_word("cuda_graph_modules cuda_graph_scope cp_comm_type num_experts "
+                       "offload_modules recompute_modules",
+                       name);
 }
 
 bool megatron_is_skipped(const char *name)

@@ -38,10 +38,11 @@ static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
     } else {
         ranks = size;
     }
-    if (ranks > 0 && ranks % others != 0) {
+    if (ranks > 0 && ranks % others != 0 && !st_draft_is_given(run->draft, ST_KEY_PARALLEL_DP)) {
         ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, NULL),
                 "%" PRIu64
-                " ranks are not a multiple of tensor x pipeline x context parallel size %" PRIu64,
+                " ranks are not a multiple of tensor x pipeline x context parallel size %" PRIu64
+                    ST_HINT "set it with --set parallel.dp=...",
                 ranks, others);
         return 0;
     }
@@ -163,18 +164,20 @@ static void put_recompute(megatron_run *run)
     const char *granularity = megatron_text(run, "recompute_granularity");
     const char *method = megatron_text(run, "recompute_method");
     uint64_t layers = megatron_count_or(run, "recompute_num_layers", 0);
-    bool full = strcmp(granularity, "full") == 0 ||
-                megatron_is_true(run, "checkpoint_activations", false) ||
-                megatron_is_true(run, "deepspeed_activation_checkpointing", false);
-    bool selective = strcmp(granularity, "selective") == 0 ||
-                     megatron_is_true(run, "recompute_activations", false);
+    const bool checkpoints = megatron_is_true(run, "checkpoint_activations", false);
+    const bool activations = megatron_is_true(run, "recompute_activations", false);
+    /* Before 2022 a method alone said that whole layers are computed again. */
+    const char *old = megatron_text(run, "activations_checkpoint_method");
+    const bool whole = old[0] != '\0';
+    bool full = strcmp(granularity, "full") == 0 || checkpoints || whole;
+    bool selective = strcmp(granularity, "selective") == 0 || activations;
     st_draft_put(run->draft, ST_KEY_RECOMPUTE, megatron_line_of(run, "recompute_granularity"),
                  full        ? "full"
                  : selective ? "selective"
                              : "none",
                  granularity[0] != '\0' ? "recompute_granularity"
                                         : "default of recompute_granularity");
-    if (full && strcmp(method, "block") == 0 && layers > 0)
+    if (full && strcmp(whole ? old : method, "block") == 0 && layers > 0)
         megatron_put(run, ST_KEY_RECOMPUTED_LAYERS, "recompute_num_layers", layers);
 }
 
@@ -211,6 +214,14 @@ static void put_precision(megatron_run *run)
     if (megatron_is_true(run, "use_precision_aware_optimizer", false) && moment[0] != '\0')
         st_draft_put(run->draft, ST_KEY_PRECISION_OPTIMIZER, 0, moment_type(moment),
                      "exp_avg_dtype");
+    const megatron_argument *reduced = megatron_get(run, "megatron_fsdp_grad_comm_dtype");
+    const megatron_argument *kept = megatron_get(run, "megatron_fsdp_main_grads_dtype");
+    if (reduced != NULL && strcmp(reduced->value, "auto") != 0)
+        st_draft_put(run->draft, ST_KEY_PRECISION_COMMUNICATION, reduced->line,
+                     moment_type(reduced->value), reduced->name);
+    if (kept != NULL && strcmp(kept->value, "auto") != 0)
+        st_draft_put(run->draft, ST_KEY_PRECISION_GRADIENTS, kept->line, moment_type(kept->value),
+                     kept->name);
     megatron_pass_over(run, "exp_avg_sq_dtype");
     if (megatron_is_given(run, "gradient_accumulation_fusion"))
         megatron_put_true(run, ST_KEY_PRECISION_FUSED_WGRAD, "gradient_accumulation_fusion", false);
@@ -238,7 +249,9 @@ void megatron_put_plan(megatron_run *run)
         st_draft_note(run->draft, "Transfers between stages overlap with computation: set "
                                   "overlap.pp to the share that hides.");
     const char *backend = megatron_text(run, "attention_backend");
-    bool flash = megatron_is_true(run, "use_flash_attn", false) ||
+    const bool second = megatron_is_true(run, "use_flash_attn_v2", false);
+    const bool triton = megatron_is_true(run, "use_flash_attn_triton", false);
+    bool flash = megatron_is_true(run, "use_flash_attn", false) || second || triton ||
                  strstr(backend, "flash") != NULL || strstr(backend, "fused") != NULL;
     bool unfused = strstr(backend, "unfused") != NULL || strstr(backend, "local") != NULL;
     megatron_pass_over(run, "use_flash_attn_v2");
