@@ -29,8 +29,10 @@ else
     sed 's/^/# /' "$work/log"
     failed=1
 fi
+"$program" validate dlperf --path "$root" --write-errors "$work/ddp" -o "$work/report" || failed=1
 if [ "${3:-}" = --update ]; then
     cp "$work/errors" "$root/configs/errors/megatron.yaml" || exit 1
+    cp "$work/ddp" "$root/configs/errors/ddp.yaml" || exit 1
 elif diff -u "$root/configs/errors/megatron.yaml" "$work/errors" >"$work/difference"; then
     echo "ok 2 - configs/errors/megatron.yaml"
 else
@@ -38,5 +40,12 @@ else
     sed 's/^/# /' "$work/difference"
     failed=1
 fi
-echo "1..2"
+if diff -u "$root/configs/errors/ddp.yaml" "$work/ddp" >"$work/difference"; then
+    echo "ok 3 - configs/errors/ddp.yaml"
+else
+    echo "not ok 3 - configs/errors/ddp.yaml: './dev docs' writes it anew"
+    sed 's/^/# /' "$work/difference"
+    failed=1
+fi
+echo "1..3"
 [ "$failed" -eq 0 ]

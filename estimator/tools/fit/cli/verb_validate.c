@@ -35,8 +35,8 @@ static const cli_option option_rows[] = {
              "options of the plugin from this profile; 'steptime profile list' lists them"),
     CLI_ROW_DB,
     CLI_TEXT(validate_options, errors, "write-errors", "FILE",
-             "write the errors by GPU, precision, model and stack to FILE, for estimates to show, "
-             "as configs/errors/SHEET.yaml",
+             "write the errors by GPU, precision, model and stack to FILE, for estimates with the "
+             "sheet of the first table to show, as configs/errors/SHEET.yaml",
              .word = CLI_WORD_FILE),
     CLI_TEXT(validate_options, site, "save", "FILE",
              "write a stack to FILE with the term corrected that explains the measured jobs best",
@@ -518,8 +518,11 @@ static int run_validate(cli_run *run)
                      : st_fail(error_run->errors, ST_ERR_USAGE, (st_place){0},
                                "no errors to write: no table was compared" ST_HINT
                                "set STEPTIME_DATA to the folder with the sources' tables");
+        /* A file is of one sheet. */
         for (size_t i = 0; i < verb.table_count && status == ST_OK; i++)
-            status = st_error_rows_add(&rows, verb.tables[i].measured, error_run->arena);
+            if (strcmp(st_sheet_name(verb.tables[i].measured->sheet),
+                       st_sheet_name(verb.tables[0].measured->sheet)) == 0)
+                status = st_error_rows_add(&rows, verb.tables[i].measured, error_run->arena);
         if (status == ST_OK)
             status = st_error_rows_write(&rows, st_sheet_name(verb.tables[0].measured->sheet),
                                          error_run->arena, &buffer);

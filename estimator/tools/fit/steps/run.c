@@ -66,6 +66,11 @@ static st_status run_variant(run_of_rows *rows_run, size_t variant)
     st_status status = ST_ERR_MEMORY;
     const st_asked_cells *asked = rows_run->asked;
     const st_provider_list *list = st_measured_providers(rows_run->measured, variant);
+    size_t waiting = 0; /* without rows nothing was asked of its providers */
+    for (size_t i = 0; i < measured->row_count; i++)
+        waiting += measured->rows[i].variant == variant && measured->rows[i].left_out == NULL;
+    if (waiting == 0)
+        return ST_OK;
     const st_provider **providers =
         st_arena_alloc(rows_run->arena, list->count + 1, sizeof(*providers));
     size_t count = 0;
