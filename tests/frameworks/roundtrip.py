@@ -45,6 +45,16 @@ def rows_of(root):
     return {(job, framework): reason for job, framework, reason in rows}, plans
 
 
+def check_script(program, plan, framework, folder):
+    """The script for sbatch has the same job."""
+    path, jobs = os.path.join(folder, 'run.sh'), []
+    for words in ([], ['--slurm']):
+        done = run(program, 'export', framework, *plan, *words, '-o', path)
+        done = run(program, 'import', framework, path) if done.returncode == 0 else done
+        jobs.append([line.split(' #')[0].rstrip() for line in done.stdout.splitlines() if line[:1] != '#'])
+    return '' if jobs[0] == jobs[1] and jobs[0] else f'the script is another job: {set(jobs[0]) ^ set(jobs[1])}'
+
+
 def check(program, plan, framework, reason, folder):
     """What is wrong with the export of a job with its --set options, '' where nothing is."""
     path = os.path.join(folder, f'exported.{FRAMEWORKS[framework]}')
@@ -64,7 +74,9 @@ def check(program, plan, framework, reason, folder):
     first, second = estimate(program, plan), estimate(program, [back])
     if not first:
         return 'no numbers'
-    return '' if first == second else f'other numbers: {[p for p in zip(first, second) if p[0] != p[1]][:3]}'
+    if first != second:
+        return f'other numbers: {[p for p in zip(first, second) if p[0] != p[1]][:3]}'
+    return check_script(program, plan, framework, folder)
 
 
 def main():

@@ -59,7 +59,9 @@ static st_status import_file(st_framework framework, const st_import_request *re
     megatron_run settings = {.draft = &draft};
     st_import_request with = *request;
     const size_t known = st_errors_size(errors);
-    const char **carried = fw_read_carried(framework, request, arena, &with.carried_count, errors);
+    if (framework != ST_MEGATRON && !fw_take_script(&with, arena))
+        return st_out_of_memory(errors);
+    const char **carried = fw_read_carried(framework, &with, arena, &with.carried_count, errors);
     if (carried == NULL)
         return st_errors_size(errors) > known ? ST_ERR_VALUE : st_out_of_memory(errors);
     /* The stack that a framework's own file implies, where the search path has it. An exported

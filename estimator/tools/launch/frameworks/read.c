@@ -310,6 +310,45 @@ void fw_read(st_framework framework, megatron_run *settings)
     }
 }
 
+/* ---- scripts ---- */
+
+/* The word behind "<<" at the end of a line, without quotes. */
+static const char *end_word(const megatron_line *line, st_arena *arena)
+{
+    size_t at = line->length;
+    while (at >= 2 && memcmp(line->text + at - 2, "<<", 2) != 0)
+        at--;
+    size_t length = line->length - at;
+    const bool quoted = at >= 2 && length >= 2 && line->text[at] == '\'';
+    return at < 2 || length < 1 ? NULL
+                                : st_arena_copy(arena, line->text + at + (quoted ? 1 : 0),
+                                                length - (quoted ? 2 : 0));
+}
+
+bool fw_take_script(st_import_request *request, st_arena *arena)
+{
+    char *text = st_arena_alloc(arena, request->length + 1, sizeof *text);
+    const char *end = NULL;
+    megatron_line line = {0};
+    bool is_over = false;
+    if (text == NULL)
+        return false;
+    if (request->length < 2 || memcmp(request->text, "#!", 2) != 0)
+        return true;
+    for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
+        const size_t start = (size_t)(line.text - request->text);
+        is_over = is_over || (end != NULL && strlen(end) == line.length &&
+                              memcmp(line.text, end, line.length) == 0);
+        const bool is_body = end != NULL && !is_over;
+        for (size_t i = start; i < offset && i < request->length; i++)
+            text[i] = is_body || request->text[i] == '\n' ? request->text[i] : ' ';
+        end = end == NULL ? end_word(&line, arena) : end;
+    }
+    if (end != NULL)
+        request->text = text;
+    return true;
+}
+
 /* ---- what is carried ---- */
 
 static void add_carried(const char **list, size_t *count, st_arena *arena, const char *text,
