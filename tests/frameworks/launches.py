@@ -89,8 +89,8 @@ class Options(dict):
 
 def value_of(values):
     text = ' '.join(values)
-    if text.lower() in ('', 'true', 'false'):
-        return int(text.lower() != 'false')
+    if text.lower() in ('', 'true', 'false', 'null'):
+        return int(text.lower() in ('', 'true'))
     try:
         return float(text) if re.search('[.e]', text) else int(text)
     except ValueError:

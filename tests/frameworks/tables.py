@@ -22,6 +22,10 @@ class Table:
             word, limit = bound.split(' ')
             if (order(release) < order(limit)) if word == 'since' else (order(release) > order(limit)):
                 return False
+        if kind.endswith(' null'):
+            if value in (['null'], ['None']):
+                return True
+            kind = kind.removesuffix(' null')
         if kind in TYPES:
             return {'flag': not value or value[0].lower() in ('true', 'false'),
                     'int': len(value) == 1 and re.fullmatch(r'-?\d+', value[0]) is not None,

@@ -158,7 +158,7 @@ static const written megatron_plans[] = {
       "graphs=scoped", "recompute=selective", "recomputed.activation=true",
       "recomputed.norms=true"},
      {"--moe-token-dispatcher-type flex", "--moe-flex-dispatcher-backend hybridep",
-      "--cuda-graph-scope attn moe_router moe_preprocess", "--window-size 128,0",
+      "--cuda-graph-scope attn moe_router moe_preprocess", "--window-size 127,0",
       "--recompute-granularity selective", "--softmax-type learnable"}},
     {ST_MEGATRON,
      MIXTRAL,

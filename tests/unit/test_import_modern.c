@@ -25,7 +25,7 @@ static void expect(const char *arguments, const char *key, const char *value)
 TEST(windows_and_delta_nets_make_patterns)
 {
     expect("--window-size 127,0 --window-attn-skip-freq 2", "model.pattern", "(xd)*11x");
-    expect("--window-size 127,0 --window-attn-skip-freq 2", "model.window", "127");
+    expect("--window-size 127,0 --window-attn-skip-freq 2", "model.window", "128");
     expect("--window-size (127,0)", "model.pattern", "x*23");
     expect("--window-size 127,0 --window-attn-skip-freq ([1]*5+[0])*3+[1]*5", "model.pattern",
            "(x*5d)*3x*5");

@@ -175,6 +175,7 @@ static bool is_without_effect(const st_job *job, const char *key)
         {ST_KEY_PARALLEL_CP_METHOD, ST_KEY_PARALLEL_CP, 1},
         {ST_KEY_MODEL_MAMBA_GROUPS, ST_KEY_MODEL_MAMBA_HEADS, 0},
         {ST_KEY_MODEL_MTP_SHARED, ST_KEY_MODEL_MTP, 0},
+        {ST_KEY_MODEL_QKV_BIAS, ST_KEY_MODEL_BIAS, 1}, /* which all projections have */
         {ST_KEY_TRAIN_LORA_RANK, ST_KEY_TRAIN_TASK, 0},
     };
     for (size_t i = 0; i < ST_COUNT(idle); i++)

@@ -12,6 +12,7 @@
 #include "steptime/tool/value_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- letters ---- */
@@ -132,8 +133,11 @@ void fw_put_layers(st_framework framework, const st_job *job, megatron_run *argu
         };
         st_draft *draft = arguments->draft;
         if (strpbrk(letters, "xy") != NULL) {
+            /* Megatron counts the tokens to the left, without the token itself. */
             megatron_set(arguments, "window_size",
-                         st_draft_text(draft, "%s,0", fw_text(draft, job, ST_KEY_MODEL_WINDOW)), 0);
+                         st_draft_text(draft, "%.0f,0",
+                                       fmax(0, st_job_number(job, ST_KEY_MODEL_WINDOW) - 1)),
+                         0);
             if (strspn(letters, "xy") < strlen(letters))
                 megatron_set(arguments, "window_attn_skip_freq",
                              flag_list(framework, letters, "xy", draft), 0);

@@ -259,26 +259,110 @@ static const char *parameter(st_draft *draft, const char *scaling, const char *n
                          : "";
 }
 
-/* Scaling that these arguments do not say comes back otherwise, and is refused. */
-static void put_scaling(const st_job *job, megatron_run *arguments)
+/* Scaling that these arguments do not say comes back otherwise, and is refused. Ordinary attention
+ * is stretched as YaRN does it by Megatron-Bridge alone, which has names of its own for that. */
+static void put_scaling(st_framework framework, const st_job *job, megatron_run *arguments)
 {
-    static const char *const names[][2] = {
+    static const char *const latent[][2] = {
         {"factor", "rotary_scaling_factor"},
         {"original_max_position_embeddings", "yarn_original_max_position_embeddings"},
         {"mscale", "mscale"},
-        {"mscale_all_dim", "mscale_all_dim"}};
+        {"mscale_all_dim", "mscale_all_dim"},
+        {"beta_fast", "beta_fast"},
+        {"beta_slow", "beta_slow"}};
+    static const char *const ordinary[][2] = {
+        {"factor", "yarn_rotary_scaling_factor"},
+        {"original_max_position_embeddings", "yarn_original_max_position_embeddings"},
+        {"mscale", "yarn_mscale"},
+        {"mscale_all_dim", "yarn_mscale_all_dim"},
+        {"beta_fast", "yarn_beta_fast"},
+        {"beta_slow", "yarn_beta_slow"}};
+    const bool is_bridge = framework == ST_MEGATRON_BRIDGE;
+    const bool is_ordinary = is_bridge && count_of(job, ST_KEY_MODEL_KV_LORA) == 0;
+    const char *const(*names)[2] = is_ordinary ? ordinary : latent;
     const char *scaling = fw_text(arguments->draft, job, ST_KEY_MODEL_ROPE_SCALING);
     if (strncmp(scaling, "llama3 ", 7) == 0) {
         megatron_set(arguments, "use_rope_scaling", "True", 0);
         megatron_set(arguments, "rope_scaling_factor",
                      parameter(arguments->draft, scaling, "factor"), 0);
     }
-    for (size_t i = 0; strncmp(scaling, "yarn ", 5) == 0 && i < ST_COUNT(names); i++) {
+    if (strncmp(scaling, "yarn ", 5) == 0 && is_ordinary)
+        megatron_set(arguments, "position_embedding_type", "yarn", 0);
+    for (size_t i = 0; strncmp(scaling, "yarn ", 5) == 0 && i < ST_COUNT(latent); i++) {
         const char *value = parameter(arguments->draft, scaling, names[i][0]);
-        const bool is_default = i == 1 && strcmp(value, "4096") == 0;
+        const bool is_default = i == 1 && !is_ordinary && strcmp(value, "4096") == 0;
         if (value[0] != '\0' && !is_default)
             megatron_set(arguments, names[i][1], value, 0);
     }
+}
+
+/* A number above 0, or what the model is without a default. */
+static bool is_given(const st_job *job, const char *key)
+{
+    return st_key_find(key)->default_text != NULL ? count_of(job, key) > 0 : fw_has(job, key);
+}
+
+/* A recipe of Megatron-Bridge brings a model of its own, so that what is off, or is not there, is
+ * said as well: MLA without a rank of queries, a router without groups. Of norms and routers only
+ * where the job describes them. */
+static void put_rest(const st_job *job, megatron_run *arguments)
+{
+    static const struct {
+        const char *only; /* where the job gives this key */
+        const char *argument;
+        const char *value;
+    } rest[] = {
+        {ST_KEY_MODEL_NORM_EPSILON, "qk_layernorm", "False"},
+        {ST_KEY_MODEL_NORM_EPSILON, "add_qkv_bias", "False"},
+        {ST_KEY_MODEL_NORM_EPSILON, "apply_layernorm_1p", "False"},
+        {NULL, "untie_embeddings_and_output_weights", "False"},
+        {NULL, "softmax_type", "vanilla"},
+        {NULL, "attention_output_gate", "False"},
+        {NULL, "mtp_num_layers", "None"},
+        {NULL, "window_size", "None"},
+        {ST_KEY_MODEL_NORM_EPSILON, "rotary_percent", "1.0"},
+        {ST_KEY_MODEL_NORM_EPSILON, "use_rope_scaling", "False"},
+        {ST_KEY_MODEL_NORM_EPSILON, "activation_func_clamp_value", "None"},
+        {ST_KEY_MODEL_EXPERTS, "moe_layer_freq", "1"},
+        {ST_KEY_MODEL_ROUTER_SCORE, "moe_router_pre_softmax", "False"},
+        {ST_KEY_MODEL_ROUTER_SCORE, "moe_router_enable_expert_bias", "False"},
+        {ST_KEY_MODEL_EXPERTS, "moe_router_num_groups", "None"},
+        {ST_KEY_MODEL_EXPERTS, "moe_router_group_topk", "None"},
+        {ST_KEY_MODEL_ROUTER_SCORE, "moe_router_topk_scaling_factor", "None"},
+        {ST_KEY_MODEL_EXPERTS, "moe_shared_expert_intermediate_size", "None"},
+        {ST_KEY_MODEL_ROUTER_SCORE, "moe_shared_expert_gate", "False"},
+        {ST_KEY_MODEL_KV_LORA, "q_lora_rank", "None"},
+        {ST_KEY_MODEL_KV_LORA, "rotary_scaling_factor", "1.0"},
+        {ST_KEY_MODEL_KV_LORA, "mscale", "1.0"},
+        {ST_KEY_MODEL_KV_LORA, "mscale_all_dim", "1.0"},
+    };
+    static const struct {
+        const char *only;
+        const char *argument;
+        const char *key;
+    } widths[] = {
+        {ST_KEY_MODEL_HEADS, "ffn_hidden_size", ST_KEY_MODEL_FFN},
+        {ST_KEY_MODEL_HEADS, "num_query_groups", ST_KEY_MODEL_KV_HEADS},
+        {ST_KEY_MODEL_EXPERTS, "moe_ffn_hidden_size", ST_KEY_MODEL_EXPERT_FFN},
+    };
+    for (size_t i = 0; i < ST_COUNT(widths); i++)
+        if (count_of(job, widths[i].only) > 0 && !megatron_is_given(arguments, widths[i].argument))
+            fw_set_count(arguments, widths[i].argument,
+                         (uint64_t)fw_meaning(fw_number_in_job, job, widths[i].key,
+                                              st_job_number(job, widths[i].key)));
+    if (count_of(job, ST_KEY_MODEL_KV_LORA) == 0 && !megatron_is_given(arguments, "kv_channels"))
+        fw_set_count(arguments, "kv_channels",
+                     (uint64_t)fw_meaning(fw_number_in_job, job, ST_KEY_MODEL_HEAD_DIM, 0));
+    if (fw_is(job, ST_KEY_MODEL_BIAS, "true"))
+        megatron_set(arguments, "add_bias_linear", "True", 0);
+    if (!fw_is(job, ST_KEY_MODEL_GATED, "true"))
+        megatron_set(arguments, "swiglu", "False", 0);
+    for (size_t i = 0; i < ST_COUNT(rest); i++)
+        if ((rest[i].only == NULL || is_given(job, rest[i].only)) &&
+            (strncmp(rest[i].argument, "mscale", 6) != 0 ||
+             !fw_has(job, ST_KEY_MODEL_ROPE_SCALING)) &&
+            !megatron_is_given(arguments, rest[i].argument))
+            megatron_set(arguments, rest[i].argument, rest[i].value, 0);
 }
 
 void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_run *arguments)
@@ -319,8 +403,10 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     fw_set_count(arguments, "max_position_embeddings",
                  positions > 0 ? positions : count_of(job, ST_KEY_BATCH_SEQUENCE));
     fw_write_rows(arguments, job, megatron_facts, MEGATRON_FACTS);
-    put_scaling(job, arguments);
+    put_scaling(framework, job, arguments);
     fw_put_layers(framework, job, arguments);
+    if (framework == ST_MEGATRON_BRIDGE)
+        put_rest(job, arguments);
     fw_write_rows(arguments, job, plan_rows, COUNT_OF(plan_rows));
     if (count_of(job, ST_KEY_PARALLEL_CP) > 1)
         fw_write_rows(arguments, job, cp_rows, COUNT_OF(cp_rows));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Releases of a framework and the options that each accepts, from configs/launches/FRAMEWORK.yaml.
- * An option of the table is "TYPE" or the words that it takes, "; since RELEASE" and "; until
- * RELEASE"; a word may have its own @RELEASE.
+ * An option of the table is "TYPE" or the words that it takes, " null" where it may be none, ";
+ * since RELEASE" and "; until RELEASE"; a word may have its own @RELEASE.
  */
 #include "launch/frameworks/settings.h"
 
@@ -92,8 +92,12 @@ bool fw_release_has(const fw_release *release, const char *option)
 static bool is_other_word(const fw_release *release, const char *row, const char *value)
 {
     static const char *const types[] = {"flag", "int", "float", "text", "list"};
-    const size_t end = strcspn(row, ";");
+    const size_t whole = strcspn(row, ";");
+    const bool may_lack = whole > 5 && strncmp(row + whole - 5, " null", 5) == 0;
+    const size_t end = may_lack ? whole - 5 : whole;
     size_t start = strncmp(row, "list of ", 8) == 0 ? 8 : 0;
+    if (may_lack && strcmp(value, "None") == 0)
+        return false;
     if (end == 3 && strncmp(row, "int", 3) == 0)
         return value[strspn(value, "-0123456789")] != '\0';
     for (size_t i = 0; i < ST_COUNT(types); i++)

@@ -35,7 +35,9 @@ static const fw_section bridge_sections[] = {
      "moe_router_enable_expert_bias moe_router_topk_scaling_factor "
      "moe_router_load_balancing_type moe_aux_loss_coeff moe_shared_expert_gate "
      "rope_scaling_factor rotary_scaling_factor mscale mscale_all_dim "
-     "yarn_original_max_position_embeddings"},
+     "yarn_original_max_position_embeddings yarn_rotary_scaling_factor yarn_mscale "
+     "beta_fast beta_slow yarn_beta_fast yarn_beta_slow "
+     "yarn_mscale_all_dim"},
     {"dataset.", "seq_length"},
     {"train.", "micro_batch_size global_batch_size train_samples"},
     {"ddp.", "overlap_grad_reduce overlap_param_gather use_distributed_optimizer use_megatron_fsdp "
@@ -62,6 +64,8 @@ static const fw_rename bridge_rows[] = {
     {"model.rope_scaling", "use_rope_scaling", NULL, NULL, FW_BOTH},
     {"model.share_embeddings_and_output_weights", "untie_embeddings_and_output_weights", "False",
      "True", FW_BOTH},
+    {"model.share_embeddings_and_output_weights", "untie_embeddings_and_output_weights", "True",
+     "False", FW_BOTH},
     {"model.num_moe_experts", "num_experts", NULL, NULL, FW_BOTH},
     {"model.virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank", NULL,
      NULL, FW_BOTH},

@@ -106,6 +106,8 @@ static void write_scalar(const char *value, st_buffer *buffer)
     bool number = value[0] != '\0' && strspn(value, "0123456789.e+-") == strlen(value);
     if (strcmp(value, "True") == 0 || strcmp(value, "False") == 0)
         st_buffer_text(buffer, value[0] == 'T' ? "true" : "false");
+    else if (strcmp(value, "None") == 0)
+        st_buffer_text(buffer, "null");
     else if (number || value[0] == '[')
         st_buffer_text(buffer, value);
     else
@@ -152,7 +154,8 @@ static void write_members(const megatron_run *settings, size_t first, section_st
         else
             st_buffer_printf(buffer, "%s%s%s", style == AS_YAML && section > 0 ? "  " : "", name,
                              style == AS_TOML ? " = " : ": ");
-        if (style == AS_YAML && (megatron_is_list(name) || strcmp(name, "window_size") == 0)) {
+        if (style == AS_YAML && strcmp(setting->value, "None") != 0 &&
+            (megatron_is_list(name) || strcmp(name, "window_size") == 0)) {
             /* "core_attn mlp" and "128,0" as the lists that they are. */
             const char *value = setting->value;
             bool numbers = value[0] >= '0' && value[0] <= '9';
@@ -233,9 +236,12 @@ static const char *recipe_of(const fw_file *file, const megatron_run *settings)
         {"model.num_layers", "llama3_8b_pretrain_config",
          "llama3_8b_pretrain_2gpu_h100_bf16_config"},
     };
-    for (size_t i = 0; i < ST_COUNT(recipes); i++)
-        if (ST_HAS(settings->arguments, settings->count, name, recipes[i].option))
+    static const char *const off = "vanilla False None";
+    for (size_t i = 0; i < ST_COUNT(recipes); i++) {
+        const size_t at = ST_FIND(settings->arguments, settings->count, name, recipes[i].option);
+        if (at != SIZE_MAX && !st_has_word(off, settings->arguments[at].value))
             return strcmp(file->version, "0.4") == 0 ? recipes[i].first : recipes[i].later;
+    }
     return "RECIPE";
 }
 
@@ -313,7 +319,8 @@ static void write_command(const fw_file *file, const megatron_run *settings, st_
         const megatron_argument *setting = &settings->arguments[i];
         const bool is_list = megatron_is_list(setting->name + section_of(setting->name) + 1);
         st_buffer word = {0};
-        st_buffer_printf(&word, "%s=%s%s%s", setting->name, is_list ? "[" : "", setting->value,
+        st_buffer_printf(&word, "%s=%s%s%s", setting->name, is_list ? "[" : "",
+                         strcmp(setting->value, "None") == 0 ? "null" : setting->value,
                          is_list ? "]" : "");
         for (size_t c = 0; is_list && c < word.length; c++)
             word.data[c] = word.data[c] == ' ' ? ',' : word.data[c];

@@ -44,24 +44,42 @@ static const char *given_or(megatron_run *run, const char *name, const char *mis
     return text[0] != '\0' ? text : missing;
 }
 
+/* Latent attention has names without "yarn_", ordinary attention with it. */
+static const char *yarn_text(megatron_run *run, const char *name)
+{
+    const char *text = megatron_text(run, name);
+    return text[0] != '\0' ? text : megatron_text(run, st_draft_text(run->draft, "yarn_%s", name));
+}
+
+static const char *yarn_scaling(megatron_run *run, const char *factor)
+{
+    static const char *const names[] = {
+        "beta_fast", "beta_slow", "original_max_position_embeddings", "mscale", "mscale_all_dim"};
+    const char *text = st_draft_text(run->draft, "yarn factor=%s", factor);
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        const char *value = yarn_text(run, names[i]);
+        if (value[0] == '\0' && i == 2)
+            value = "4096";
+        if (value[0] != '\0')
+            text = st_draft_text(run->draft, "%s %s=%s", text, names[i], value);
+    }
+    return text;
+}
+
 static void put_scaling(megatron_run *run)
 {
     const char *text = NULL;
-    const char *factor = given_or(run, "rotary_scaling_factor", "1.0");
+    const char *given = yarn_text(run, "rotary_scaling_factor");
+    const char *factor = given[0] != '\0' ? given : "1.0";
     const bool latent = megatron_is_true(run, "multi_latent_attention", false);
     const bool yarn = strcmp(megatron_text(run, "position_embedding_type"), "yarn") == 0;
-    const char *all = megatron_text(run, "mscale_all_dim");
-    const char *type = given_or(run, "rope_type", "yarn");
-    const char *mscale = megatron_text(run, "mscale");
     if (megatron_is_true(run, "use_rope_scaling", false))
         text = st_draft_text(run->draft, "llama3 factor=%s" LLAMA3_CONSTANTS,
                              given_or(run, "rope_scaling_factor", "8"));
-    else if ((latent && strcmp(type, "yarn") == 0 && strtod(factor, NULL) != 1) || yarn)
-        text =
-            st_draft_text(run->draft, "yarn factor=%s original_max_position_embeddings=%s%s%s%s%s",
-                          factor, given_or(run, "yarn_original_max_position_embeddings", "4096"),
-                          mscale[0] != '\0' ? " mscale=" : "", mscale,
-                          all[0] != '\0' ? " mscale_all_dim=" : "", all);
+    else if ((latent && strcmp(given_or(run, "rope_type", "yarn"), "yarn") == 0 &&
+              strtod(factor, NULL) != 1) ||
+             yarn)
+        text = yarn_scaling(run, factor);
     megatron_pass_over(run, "rope_scaling_factor");
     if (text != NULL)
         st_draft_put(run->draft, ST_KEY_MODEL_ROPE_SCALING, 0, text,
@@ -70,9 +88,10 @@ static void put_scaling(megatron_run *run)
 
 void megatron_put_facts(megatron_run *run)
 {
-    const char *activation = megatron_is_true(run, "swiglu", false)         ? "silu"
+    /* Megatron-Bridge says "gated" and the function one by one. */
+    const char *activation = megatron_is_true(run, "quick_geglu", false)    ? "quick_gelu"
+                             : megatron_is_true(run, "swiglu", false)       ? "silu"
                              : megatron_is_true(run, "squared_relu", false) ? "relu2"
-                             : megatron_is_true(run, "quick_geglu", false)  ? "quick_gelu"
                                                                             : NULL;
     if (activation != NULL)
         st_draft_put(run->draft, ST_KEY_MODEL_ACTIVATION, 0, activation, "activation function");

@@ -147,7 +147,7 @@ static void read_mixers(megatron_run *run, const char *name, char mixer, st_laye
             kinds->mixers[i] = mixer;
 }
 
-/* "128,0" or "(128, 0)": tokens to the left, and to the right. */
+/* "127,0" or "(127, 0)": tokens to the left, besides the token itself, and to the right. */
 static uint64_t read_window(megatron_run *run)
 {
     const megatron_argument *argument = megatron_get(run, "window_size");
@@ -158,7 +158,8 @@ static uint64_t read_window(megatron_run *run)
          c++)
         window = window < 100000000 ? 10 * window + (uint64_t)(*c - '0') : window;
     if (window > 0)
-        st_draft_put_count(run->draft, ST_KEY_MODEL_WINDOW, argument->line, window, argument->name);
+        st_draft_put_count(run->draft, ST_KEY_MODEL_WINDOW, argument->line, window + 1,
+                           argument->name);
     return window;
 }
 
