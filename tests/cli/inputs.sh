@@ -997,6 +997,7 @@ sed 's/options:.*/profile: echo/' priced-none.yaml | sed 's/fallback: error/fall
 # DeepSeek-V3 on 16 virtual stages, which its layout spells out.
 cat >modern.yaml <<'END'
 name: DeepSeek-V3 on 256 H100
+stack: megatron-core
 model: deepseek-v3
 cluster: {base: dgx-h100, nodes: 32}
 parallel: {pp: 4, virtual_stages: 4, dp: 64, ep: 64, expert_tp: 1, zero: 3}
@@ -1006,6 +1007,7 @@ END
 
 # ---- a hybrid on four stages by a layout, and strategies of it
 cat >hybrid.yaml <<'END'
+stack: megatron-core
 model: nemotron-h-56b
 cluster: {base: dgx-h100, nodes: 8}
 sheet: megatron

@@ -112,7 +112,7 @@ TEST_WITH(comments_and_plugins_come_first, set_up, tear_down)
               "  - {plugin: \"two\", profile: \"site-b\", options: {latency: \"2.385 us\", "
               "table: \"a \\\"b\\\"\"}}\n"
               "  - {plugin: \"three\", options: {latency: \"2.385 us\"}}\n"
-              "stack: \"megatron-core\"\n");
+              "stack: \"megatron-bridge\"\n");
 }
 
 TEST_WITH(what_is_written_is_the_same_job, set_up, tear_down)

@@ -85,15 +85,102 @@ TEST_OF(faulty_stacks_are_refused, fixture *own, set_up, tear_down)
     assert_faults(
         own, "stack: [one, two]\n", ST_ERR_VALUE,
         "@/job.yaml:1:8: error: wrong value for stack: found a list, expected a map or the "
-        "name of a file\n");
+        "name of a file, with keys such as release\n");
     assert_faults(
         own, "stack: {model: {layers: 37}}\n", ST_ERR_NAME,
-        "@/job.yaml:1:25: error: a stack cannot set model.layers: expected recompute, attention, "
-        "parallel.zero, parallel.sequence_parallel, precision, overlap, constants or gpus\n");
+        "@/job.yaml:1:25: error: a stack cannot set model.layers: expected recompute, "
+        "recomputed, attention, graphs, offload, parallel.zero, parallel.sequence_parallel, "
+        "parallel.dispatcher, precision, overlap, constants or gpus\n");
     assert_faults(
         own, "stack: {overlap: {gradients: 1.5}}\n", ST_ERR_VALUE,
         "@/job.yaml:1:30: error: wrong value for overlap.gradients: found '1.5', expected a "
         "number from 0 to 1\n");
+}
+
+/* Recipes by GPU, experts and release, one inside of another. */
+static void write_recipes(fixture *own)
+{
+    write_text(own, "configs/gpus/g.yaml", "memory: 80 GiB\n");
+    write_text(own, "configs/gpus/kin.yaml", "base: g\n");
+    write_text(own, "configs/stacks/cook.yaml",
+               "name: Cook\nreleases: ['24.07', '25.09', '25.11.02']\noverlap: {ep: 0.125}\n"
+               "recipes:\n"
+               "  - if: {model.experts: '> 5', precision.recipe: [default, bf16]}\n"
+               "    source: book\n"
+               "    set: {parallel.dispatcher: deepep, overlap.ep: 0.875, recompute: selective,\n"
+               "          recomputed.norms: true, constants: {nu: 0.25}}\n"
+               "    recipes:\n"
+               "      - {if: {cluster.gpu: g}, set: {graphs: scoped}}\n"
+               "      - {if: {stack.release: < 25.9}, set: {graphs: full}, source: old}\n");
+}
+
+TEST_OF(recipes_go_by_the_job, fixture *own, set_up, tear_down)
+{
+    write_recipes(own);
+    const st_job *job = load(own, "stack: cook\nmodel: {experts: 6}\ncluster: {gpu: kin}\n");
+    assert_number(job, "overlap.ep", ST_ORIGIN_STACK, 0.875);
+    assert_string_equal(value_of(job, "overlap.ep")->source, "book");
+    assert_string_equal(value_of(job, "parallel.dispatcher")->text, "deepep");
+    assert_string_equal(value_of(job, "graphs")->text, "scoped");
+    assert_string_equal(value_of(job, "graphs")->source, "book");
+    assert_string_equal(value_of(job, "constants.nu")->text, "0.25");
+    assert_number(job, "recomputed.norms", ST_ORIGIN_STACK, 1);
+    assert_string_equal(st_job_stack(job)->release, "25.11.02");
+    assert_string_equal(st_job_stack(job)->recipes,
+                        "recompute=selective parallel.dispatcher=deepep overlap.ep=0.875 "
+                        "graphs=scoped recomputed.norms=true (book)");
+    /* Modules are recomputed as one list says. */
+    job = load(own, "stack: cook\nmodel: {experts: 6}\nrecomputed: {mlp: true}\n");
+    assert_number(job, "recomputed.norms", ST_ORIGIN_DEFAULT, 0);
+    assert_string_equal(value_of(job, "recompute")->text, "selective");
+    job = load(own, "stack: cook\nmodel: {experts: 5}\n");
+    assert_number(job, "overlap.ep", ST_ORIGIN_STACK, 0.125);
+    job = load(own, "stack: cook\nmodel: {experts: 6}\nprecision: {recipe: mxfp8}\n");
+    assert_number(job, "overlap.ep", ST_ORIGIN_STACK, 0.125);
+}
+
+TEST_OF(releases_are_known_or_the_nearest, fixture *own, set_up, tear_down)
+{
+    static const char *const sets[] = {"stack=cook@24.9"};
+    write_recipes(own);
+    const st_job *job = load(own, "stack: cook@24.07\nmodel: {experts: 6}\n");
+    assert_string_equal(st_job_stack(job)->name, "cook");
+    assert_string_equal(st_job_stack(job)->release, "24.07");
+    assert_string_equal(value_of(job, "graphs")->text, "full");
+    assert_string_equal(value_of(job, "graphs")->source, "old");
+    assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_WARNING), 0);
+    job = load(own, "stack: {base: cook, release: '25.09'}\nmodel: {experts: 6}\n");
+    assert_string_equal(st_job_stack(job)->release, "25.09");
+    job = load_with(own, sets, 1);
+    assert_string_equal(st_job_stack(job)->release, "24.07");
+    assert_string_equal(st_errors_at(own->errors, 0)->message,
+                        "release 24.9 of stack cook is unknown; the nearest, 24.07, counts");
+}
+
+TEST_OF(faulty_recipes_are_refused, fixture *own, set_up, tear_down)
+{
+    write_stacks(own);
+    write_recipes(own);
+    assert_faults(own, "stack: cook@may\n", ST_ERR_VALUE,
+                  "@/job.yaml:1:8: error: stack.release: found 'may', expected numbers and "
+                  "dots, such as 25.11.02\n");
+    assert_faults(own, "stack: one@25.09\n", ST_ERR_VALUE,
+                  "@/job.yaml:1:8: error: stack one has no releases: found '25.09', expected the "
+                  "name alone\n");
+    assert_faults(own, "stack: {recipes: [{if: {model.expert: 6}, set: {graphs: full}}]}\n",
+                  ST_ERR_NAME,
+                  "@/job.yaml:1:25: error: unknown key 'model.expert' in a recipe's conditions; "
+                  "did you mean 'model.experts'?\n");
+    assert_faults(own, "stack: {recipes: [{if: {parallel.tp: 6}, set: {graphs: full}}]}\n",
+                  ST_ERR_NAME,
+                  "@/job.yaml:1:25: error: recipes cannot go by parallel.tp: expected keys of the "
+                  "model, its precision, the GPU or stack.release; a search varies plans\n");
+    assert_faults(own, "stack: {recipes: [{if: {model.experts: 6}}]}\n", ST_ERR_VALUE,
+                  "@/job.yaml:1:18: error: wrong value for recipes: found a list, expected a list "
+                  "of maps with `set`, and `if`, `source` and `recipes` where needed\n");
+    assert_faults(own, "stack: {releases: [25.09, 24.07]}\n", ST_ERR_VALUE,
+                  "@/job.yaml:1:19: error: wrong value for releases: found a list, expected a list "
+                  "of releases, the oldest first, such as ['24.07', '25.09']\n");
 }
 
 TESTS(stack);

@@ -95,8 +95,12 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
     const st_stack *stack = st_job_stack(estimate->job);
     if (stack != NULL)
         st_say_fact(root, "stack", LABEL_WIDTH,
-                    st_arena_printf(root->result->arena, "%s (%s)%s", stack->title, stack->name,
+                    st_arena_printf(root->result->arena, "%s%s%s (%s)%s", stack->title,
+                                    stack->release != NULL ? " " : "", st_or_none(stack->release),
+                                    stack->name,
                                     stack->is_default ? ", assumed: not set in the job" : ""));
+    if (stack != NULL && stack->recipes != NULL)
+        st_say_fact(root, "recipe", LABEL_WIDTH, stack->recipes);
 }
 
 /* ---- cells ---- */
@@ -297,8 +301,10 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
         st_node *node = st_put_map(job, "stack");
         st_put_text(node, "name", stack->name);
         st_put_text(node, "title", stack->title);
+        st_put_text_or_null(node, "release", st_text_or_empty(stack->release));
         st_put_bool(node, "assumed", stack->is_default);
         st_put_text_or_null(node, "source", st_text_or_empty(stack->source));
+        st_put_text_or_null(node, "recipes", st_text_or_empty(stack->recipes));
     }
     st_error_band_put(&estimate->band, root);
     (void)st_put_rows(root, "inputs", fill_input, estimate, estimate->input_count);

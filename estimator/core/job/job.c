@@ -41,8 +41,9 @@ st_job *st_loader_new_job(st_arena *arena)
     job->section_names = st_arena_alloc(arena, section_count, sizeof *job->section_names);
     job->asked = st_arena_alloc(arena, key_count, sizeof *job->asked);
     job->watch = st_arena_alloc(arena, 1, sizeof *job->watch);
+    job->by_recipe = st_arena_alloc(arena, key_count, sizeof *job->by_recipe);
     if (job->values == NULL || job->section_names == NULL || job->asked == NULL ||
-        job->watch == NULL)
+        job->watch == NULL || job->by_recipe == NULL)
         return NULL;
     for (size_t i = 0; i < key_count; i++)
         job->values[i] = (st_job_value){.path = keys[i].path, .key = &keys[i]};
@@ -131,6 +132,12 @@ const st_refinement *st_job_refinements(const st_job *job, size_t *count)
 bool st_job_isolates(const st_job *job)
 {
     return job->values[st_key_index(st_key_find(ST_KEY_ISOLATE))].number != 0;
+}
+
+const st_key *st_job_recipe_keys(const st_job *job, size_t *count)
+{
+    *count = job->recipe_key_count;
+    return job->recipe_keys;
 }
 
 const st_job_value *st_job_constants(const st_job *job, size_t *count)

@@ -50,6 +50,9 @@ struct st_job {
     const st_stack *stack;
     const st_yaml_node *stack_errors; /* that the stack's own file lists; NULL: none */
     st_stack_runs runs;
+    st_key *recipe_keys; /* by which the stack's recipes go */
+    size_t recipe_key_count;
+    bool *by_recipe; /* per key of the table: of a stack, whether a recipe sets it */
     st_refinement *refinements;
     size_t refinement_count;
     bool *asked; /* per key: st_job_value_of was asked for it while `watch` said to note it */
@@ -96,6 +99,8 @@ typedef struct st_loader {
     const char *sheet; /* that will estimate the job; NULL: the job's own */
     st_stack_choice stack;
     st_stack *reading_stack; /* whose files are being read, NULL: none */
+    const st_job *asked;     /* the job whose stack that is */
+    const char *release;     /* of that stack, NULL: none */
 } st_loader;
 
 /* A job without values. NULL when out of memory. */
@@ -113,6 +118,15 @@ void st_loader_read_stack(st_loader *loader, const st_stack_choice *choice);
 
 /* Fills in what the job's stack, or the default one of its sheet, does and nobody has said. */
 void st_loader_apply_stack(st_loader *loader);
+
+/* Negative where release `a` is older than `b`, 0 where they are the same. */
+int st_release_compare(const char *a, const char *b);
+/* The name of a stack without its "@RELEASE", which becomes the job's stack.release. */
+const char *st_loader_split_release(st_loader *loader, const char *name, st_place place);
+/* Reads `releases:` of a stack and finds the one that counts. */
+void st_loader_read_releases(st_loader *loader, const st_yaml_node *node);
+/* Whether the job that asks for the stack is as a recipe's `if:` says; NULL: always. */
+bool st_loader_recipe_holds(st_loader *loader, const st_yaml_node *conditions);
 
 /* What a map by names of GPUs has for that of the job, NULL: nothing. */
 const st_yaml_node *st_loader_for_gpu(const st_loader *loader, const st_yaml_node *map);

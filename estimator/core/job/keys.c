@@ -78,6 +78,8 @@ const double st_above_zero = ABOVE_ZERO;
 /* Path, what values it has, default, meaning. */
 static const st_key keys[] = {
     TEXT("name", NULL, "name of the job in reports; default: the file's name"),
+    TEXT("stack.release", NULL,
+         "release of the stack, which `stack: NAME@RELEASE` gives as well; default: the newest"),
     TEXT("sheet", "megatron", "the sheet that estimates the job, by name or path"),
     TEXT("refine", NULL,
          "plugins that replace open functions and cells of the sheet, in order of preference: a "
@@ -304,16 +306,19 @@ static const st_key keys[] = {
          "the GEMM of a weight gradient adds into the gradient buffer itself"),
 
     NUMBER("overlap.gradients", SHARE, "0",
-           "share of the gradient reduction that the backward pass may hide"),
+           "share of the gradient reduction that runs alongside the backward pass"),
     NUMBER("overlap.parameters", SHARE, "0",
            "share of the gathering of weights that may hide behind computation"),
     COUNT("overlap.prefetch", RANGE(0, 1024), "1",
           "layers whose sharded weights are gathered ahead of the computing one (zero 3)"),
-    NUMBER("overlap.tp", SHARE, "0", "share of tensor-parallel communication hidden behind GEMMs"),
+    NUMBER("overlap.tp", SHARE, "0",
+           "share of tensor-parallel communication that runs alongside GEMMs; 1: all of it; how "
+           "much of that hides is the stack's, as for gradients and experts"),
     NUMBER("overlap.pp", SHARE, "0", "hidden share of transfers between stages"),
     NUMBER("overlap.cp", SHARE, "1",
            "share of the attention that may hide the ring of keys and values"),
-    NUMBER("overlap.ep", SHARE, "0", "hidden share of the expert all-to-all"),
+    NUMBER("overlap.ep", SHARE, "0",
+           "share of the expert all-to-all that runs alongside another micro-batch"),
 
     CHOICE(
         "graphs", "none layer scoped full", "none",

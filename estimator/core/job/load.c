@@ -27,6 +27,7 @@ typedef struct map_scope {
 static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_node *map);
 static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_node *map,
                        size_t index);
+static void load_recipes(st_loader *loader, const map_scope *scope, const st_yaml_node *node);
 
 static const char *full_path(st_loader *loader, const map_scope *scope, const char *name)
 {
@@ -142,6 +143,8 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
         return;
     }
     loader->files_read++;
+    if (section->folder == ST_FOLDER_STACKS)
+        name = st_loader_split_release(loader, name, place);
     st_status file_status = st_paths_read(loader->paths, section->folder, name, place,
                                           loader->arena, &source, loader->errors);
     st_note(&loader->status, file_status);
@@ -188,6 +191,7 @@ static void replace_by_file(st_loader *loader, const st_key_section *section, co
                             st_place place, const st_open_file *outer)
 {
     if (section->folder == ST_FOLDER_STACKS && loader->reading_stack == NULL) {
+        name = st_loader_split_release(loader, name, place);
         loader->stack = (st_stack_choice){.name = name, .place = place};
         return;
     }
@@ -310,6 +314,42 @@ static bool is_apart(const map_scope *scope, const char *name)
     return strcmp(name, "source") == 0; /* covers the whole map */
 }
 
+/* What a stack does for some jobs only; a later recipe wins, and one may hold others. */
+static void load_recipes(st_loader *loader, const map_scope *scope, const st_yaml_node *node)
+{
+    bool good = node->kind == ST_YAML_LIST;
+    for (size_t i = 0; good && i < node->count; i++) {
+        const st_yaml_node *recipe = node->items[i];
+        const st_yaml_node *parts[] = {st_yaml_get(recipe, "if"), st_yaml_get(recipe, "source"),
+                                       st_yaml_get(recipe, "set"), st_yaml_get(recipe, "recipes")};
+        enum { CONDITIONS, SOURCE, SET, INNER };
+        map_scope inner = *scope;
+        size_t known = 0;
+        for (size_t k = 0; k < ST_COUNT(parts); k++)
+            known += parts[k] != NULL ? 1 : 0;
+        good = known == recipe->count && parts[SET] != NULL && parts[SET]->kind == ST_YAML_MAP;
+        if (!good || !st_loader_recipe_holds(loader, parts[CONDITIONS]))
+            continue;
+        if (parts[SOURCE] != NULL)
+            inner.source = st_sourced_source(loader, "recipes.source", parts[SOURCE]);
+        for (size_t k = 0; k < parts[SET]->count; k++) {
+            const st_key *key = st_key_find(parts[SET]->keys[k]);
+            if (key != NULL) {
+                load_key(loader, &inner, key, parts[SET]->items[k]);
+                loader->job->by_recipe[st_key_index(key)] = true;
+            } else {
+                load_entry(loader, &inner, parts[SET], k);
+            }
+        }
+        if (parts[INNER] != NULL)
+            load_recipes(loader, &inner, parts[INNER]);
+    }
+    if (!good)
+        st_sourced_refuse(
+            loader, "recipes", node,
+            "a list of maps with `set`, and `if`, `source` and `recipes` where needed");
+}
+
 static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_node *map,
                        size_t index)
 {
@@ -329,6 +369,12 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
             bool is_own = st_key_in(ST_KEY_CLUSTER_GPU, gpu_map->keys[i]) != NULL;
             load_entry(loader, is_own ? &gpu : scope, gpu_map, i);
         }
+    } else if (is_stack && strcmp(name, "release") == 0) {
+        load_key(loader, scope, st_key_find(ST_KEY_STACK_RELEASE), node);
+    } else if (is_stack && strcmp(name, "releases") == 0) {
+        st_loader_read_releases(loader, node);
+    } else if (is_stack && strcmp(name, "recipes") == 0) {
+        load_recipes(loader, scope, node);
     } else if (is_stack && strcmp(name, "runs") == 0) {
         /* Which plans a stack's software can run at all. */
         st_stack_runs *runs = &loader->job->runs;
@@ -448,6 +494,10 @@ void st_loader_read_stack(st_loader *loader, const st_stack_choice *choice)
 {
     const st_key_section *section = st_section_find(ST_KEY_STACK);
     const map_scope scope = {section, "", &choice->file, NULL};
+    /* A release counts for what a map builds upon, too. */
+    for (size_t i = 0; choice->name == NULL && i < choice->node->count; i++)
+        if (strcmp(choice->node->keys[i], "release") == 0)
+            load_entry(loader, &scope, choice->node, i);
     if (choice->name != NULL)
         lay_file(loader, section, choice->name, choice->place, NULL, 0);
     else

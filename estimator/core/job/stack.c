@@ -23,8 +23,14 @@ static const char *const allowed[] = {
     ST_KEY_PARALLEL_ZERO,
     ST_KEY_PARALLEL_SEQUENCE_PARALLEL,
     ST_KEY_PARALLEL_SCATTER_GATHER,
+    ST_KEY_PARALLEL_DISPATCHER,
+    ST_KEY_PARALLEL_EXPERT_TP,
+    ST_KEY_STACK_RELEASE,
+    ST_KEY_GRAPHS,
     ST_KEY_PRECISION ".",
     ST_KEY_OVERLAP ".",
+    ST_KEY_RECOMPUTED ".",
+    ST_KEY_OFFLOAD ".",
     ST_KEY_CLUSTER_GPU_GEMM_EFFICIENCY,
 };
 
@@ -96,13 +102,23 @@ static bool gives_way(const st_job_value *value)
            (value->origin == ST_ORIGIN_FILE && value->folder == ST_FOLDER_GPUS);
 }
 
+/* Modules are recomputed as one list says, the job's own where it has one. */
+static bool is_recomputed(const char *path)
+{
+    return strncmp(path, ST_KEY_RECOMPUTED ".", sizeof ST_KEY_RECOMPUTED) == 0;
+}
+
 static void fill_keys(st_loader *loader, const st_job *values, const st_stack *stack)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
+    bool recomputes = false;
+    for (size_t i = 0; i < count && !recomputes; i++)
+        recomputes = loader->job->values[i].origin != ST_ORIGIN_NONE &&
+                     (is_recomputed(keys[i].path) || strcmp(keys[i].path, ST_KEY_RECOMPUTE) == 0);
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = &values->values[i];
-        if (value->origin == ST_ORIGIN_NONE)
+        if (value->origin == ST_ORIGIN_NONE || (recomputes && is_recomputed(keys[i].path)))
             continue;
         bool is_allowed = false;
         const char *path = keys[i].path;
@@ -117,12 +133,48 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
         if (!is_allowed)
             ST_NOTE(loader, ST_ERR_NAME, value->place,
                     "a stack cannot set %s" ST_EXPECTED
-                    "recompute, attention, parallel.zero, parallel.sequence_parallel, "
-                    "precision, overlap, constants or gpus",
+                    "recompute, recomputed, attention, graphs, offload, parallel.zero, "
+                    "parallel.sequence_parallel, parallel.dispatcher, precision, overlap, "
+                    "constants or gpus",
                     keys[i].path);
         else if (strcmp(keys[i].path, ST_KEY_NAME) != 0 && gives_way(&loader->job->values[i]))
             loader->job->values[i] = from_stack(value, stack);
     }
+}
+
+/* What recipes set for a job, source by source; values that say nothing are left out. */
+static const char *list_recipes(st_loader *loader, const st_job *values)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    const char *text = NULL;
+    const char *source = NULL;
+    bool *listed = st_arena_alloc(loader->arena, count, sizeof *listed);
+    for (size_t left = count; listed != NULL && left > 0;) {
+        left = 0;
+        source = NULL;
+        for (size_t i = 0; i < count; i++) {
+            const st_job_value *value = &loader->job->values[i];
+            bool is_plain = keys[i].default_text != NULL && value->text != NULL &&
+                            strcmp(value->text, keys[i].default_text) == 0;
+            if (listed[i] || !values->by_recipe[i] || value->origin != ST_ORIGIN_STACK || is_plain)
+                continue;
+            const char *own = st_or_none(value->source);
+            left += source != NULL && strcmp(own, source) != 0 ? 1 : 0;
+            if (source != NULL && strcmp(own, source) != 0)
+                continue;
+            text = st_arena_printf(loader->arena, "%s%s%s=%s", text != NULL ? text : "",
+                                   text == NULL     ? ""
+                                   : source == NULL ? "; "
+                                                    : " ",
+                                   keys[i].path, value->text);
+            source = own;
+            listed[i] = true;
+        }
+        if (source != NULL)
+            text = st_arena_printf(loader->arena, "%s (%s)", text, source);
+    }
+    return text;
 }
 
 void st_loader_apply_stack(st_loader *loader)
@@ -165,11 +217,20 @@ void st_loader_apply_stack(st_loader *loader)
     memcpy(inner.job->gpus, loader->job->gpus, sizeof inner.job->gpus);
     inner.job->gpu_count = loader->job->gpu_count;
     inner.reading_stack = stack;
+    inner.asked = loader->job;
+    inner.release = NULL;
     st_loader_read_stack(&inner, &choice);
     const st_job_value *name = &inner.job->values[st_key_index(st_key_find(ST_KEY_NAME))];
     stack->title = name->text != NULL ? name->text : stack->name;
+    stack->release = inner.release;
     loader->files_read = inner.files_read;
     loader->status = inner.status;
+    const st_job_value *release =
+        &loader->job->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
+    if (release->text != NULL && stack->release == NULL && loader->status == ST_OK)
+        ST_NOTE(loader, ST_ERR_VALUE, release->place,
+                "stack %s has no releases" ST_FOUND "'%s'" ST_EXPECTED "the name alone",
+                stack->name, release->text);
     fill_keys(loader, inner.job, stack);
     const st_job *values = inner.job;
     for (size_t i = 0; i < values->constant_count; i++) {
@@ -180,8 +241,18 @@ void st_loader_apply_stack(st_loader *loader)
         if (constant != NULL)
             *constant = from_stack(value, stack);
     }
+    stack->recipes = list_recipes(loader, values);
     loader->job->stack = stack;
     loader->job->runs = inner.job->runs;
     loader->job->stack_errors = inner.job->stack_errors;
+    loader->job->recipe_keys = inner.job->recipe_keys;
+    loader->job->recipe_key_count = inner.job->recipe_key_count;
+    /* A key by which recipes go changes what they fill in. */
+    size_t key_count = 0;
+    const st_key *keys = st_keys(&key_count);
+    for (size_t i = 0; i < key_count; i++)
+        if (ST_HAS(values->recipe_keys, values->recipe_key_count, path, keys[i].path) ||
+            is_recomputed(keys[i].path) || strcmp(keys[i].path, ST_KEY_RECOMPUTE) == 0)
+            loader->job->asked[i] = true;
     loader->job->section_names[st_section_index(st_section_find(ST_KEY_STACK))] = stack->name;
 }

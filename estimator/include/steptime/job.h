@@ -104,11 +104,14 @@ ST_API bool st_job_is_own(const st_job *job, const st_job_value *value);
 
 /* The software stack of a job. */
 typedef struct st_stack {
-    const char *name;   /* of its file, or "inline" */
-    const char *title;  /* its title */
-    const char *source; /* NULL: none */
-    bool is_default;    /* the sheet's, since the job names none */
-    st_place place;     /* where it was asked for */
+    const char *name;    /* of its file, or "inline" */
+    const char *title;   /* its title */
+    const char *source;  /* NULL: none */
+    bool is_default;     /* the sheet's, since the job names none */
+    st_place place;      /* where it was asked for */
+    const char *release; /* that counts, NULL: its file has none */
+    const char
+        *recipes; /* what its recipes set for this job, "KEY=VALUE ... (SOURCE)", NULL: none */
 } st_stack;
 
 /* NULL where there is none: the job names none, and its sheet has no default. */

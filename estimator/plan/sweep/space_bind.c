@@ -331,6 +331,16 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
                 st_note(&status, bind_file_axis(&self, i));
         }
     }
+    /* Keys by which the stack's recipes go change what the stack fills in, unless that is an axis
+     * itself. */
+    size_t recipe_count = 0;
+    const st_key *recipe_keys = st_job_recipe_keys(space->base.job, &recipe_count);
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        if (axis->key != NULL && axis->count <= MAX_FILES &&
+            ST_HAS(recipe_keys, recipe_count, path, axis->path))
+            st_note(&status, bind_file_axis(&self, i));
+    }
     for (size_t i = 0; i < space->axis_count; i++) {
         if (space->axes[i].axis.section == NULL)
             st_note(&status, bind_key_axis(&self, i));

@@ -13,6 +13,9 @@ size_t st_sheet_reading_index(const st_sheet *sheet, const char *key); /* SIZE_M
 double st_job_number(const st_job *job, const char *key);
 const char *st_job_text(const st_job *job, const char *key);
 
+/* The keys by whose values its stack's recipes go. */
+const st_key *st_job_recipe_keys(const st_job *job, size_t *count);
+
 /* The constants that a job sets. */
 const st_job_value *st_job_constants(const st_job *job, size_t *count);
 

@@ -751,7 +751,7 @@ static bool is_bare(const st_key *key, const char *text)
 }
 
 /* Texts of a row, which its job has in addition to the files. */
-static void add_texts(row_reader *reader, size_t row)
+static void add_texts(row_reader *reader, size_t row, char *sections)
 {
     char storage[ST_SOURCE_FIELD_BYTES];
     for (size_t i = 0; i < reader->unread_count; i++) {
@@ -781,7 +781,9 @@ static void add_texts(row_reader *reader, size_t row)
             text = "";
         text = text[0] == '\0' ? st_or_none(unread->fill) : text;
         if (text[0] != '\0')
-            add_section(reader, unread->key->path, text, reader->texts);
+            add_section(reader, unread->key->path, text,
+                        strcmp(unread->key->path, ST_KEY_STACK_RELEASE) == 0 ? sections
+                                                                             : reader->texts);
     }
 }
 
@@ -880,6 +882,42 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
         take_assumed(reader, plan, row, *reader->fill[index], value);
     else
         take_default(reader, plan, row, base, index, value);
+}
+
+/*
+ * The base of a row whose stack has recipes: they go by values that the row has, such as the
+ * precision, which the base's job then has, too.
+ */
+static const st_base *base_with_recipes(row_reader *reader, size_t row, const st_base *base,
+                                        char *sections, st_error_scope *cells)
+{
+    char number[ST_QUANTITY_TEXT];
+    size_t count = 0;
+    const st_key *keys = st_job_recipe_keys(base->job, &count);
+    for (size_t i = 0; i < count; i++) {
+        size_t index = st_sheet_reading_index(reader->measured->sheet, keys[i].path);
+        if (index == SIZE_MAX)
+            continue;
+        st_errors_enter(reader->errors, cells);
+        fill_input(reader, index, row, base);
+        st_errors_leave(reader->errors, cells);
+        double value = *value_at(reader, index, row);
+        const st_type *type = &reader->plans[index].input->type;
+        if (base->origins[index] == ST_ORIGIN_SET || !isfinite(value))
+            continue;
+        if (type->kind == ST_TYPE_ENUM)
+            add_section(reader, keys[i].path, type->enumeration->values[(size_t)value], sections);
+        else if (type->kind == ST_TYPE_BOOL)
+            add_section(reader, keys[i].path, value != 0 ? "true" : "false", sections);
+        else
+            add_section(reader, keys[i].path, st_number_format(value, number, sizeof number),
+                        sections);
+    }
+    if (count == 0 || reader->measured->rows[row].left_out != NULL)
+        return base;
+    return st_base_of(
+        &reader->bases,
+        &(st_base_name){.gpu = base->name.gpu, .sections = sections, .texts = "", .order = ""});
 }
 
 /* What a plan needs: the table's number of GPUs is the product of its parallel sizes.
@@ -1050,7 +1088,7 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     const faulty_row fault = {&reader->measured->rows[row], reader->arena};
     st_error_scope cells = {.edit = as_reason, .context = &fault};
     st_errors_enter(reader->errors, &cells);
-    add_texts(reader, row);
+    add_texts(reader, row, sections);
     /* What lists of words say of a row. */
     char word[ST_WORD_BYTES];
     const st_table_source *source = reader->source;
@@ -1087,6 +1125,11 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     }
     if (base->fault != NULL) {
         leave_out(reader, row, base->fault);
+        return;
+    }
+    base = base_with_recipes(reader, row, base, sections, &cells);
+    if (base == NULL) {
+        note(reader, st_errors_status(reader->errors));
         return;
     }
     reader->measured->rows[row].job = base->job;

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recipes: what a stack does for some models, GPUs, precisions, plans or releases only. Each is a
+ * map with `if:`, values of keys of the job, and `set:`, values that then count as the stack's own.
+ *
+ * Circle: with job/load, which reads what a recipe sets as it reads all else.
+ */
+#include "job/job_loader.h"
+#include "job/files.h"
+#include "job/sourced_value.h"
+#include "steptime/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- releases ---- */
+
+int st_release_compare(const char *a, const char *b)
+{
+    while (*a != '\0' || *b != '\0') {
+        char *a_end = NULL;
+        char *b_end = NULL;
+        unsigned long a_part = strtoul(a, &a_end, 10);
+        unsigned long b_part = strtoul(b, &b_end, 10);
+        if (a_part != b_part)
+            return a_part < b_part ? -1 : 1;
+        a = a_end + (*a_end != '\0' ? 1 : 0);
+        b = b_end + (*b_end != '\0' ? 1 : 0);
+    }
+    return 0;
+}
+
+static bool is_release(const char *text)
+{
+    return text[0] >= '0' && text[0] <= '9' && strspn(text, "0123456789.") == strlen(text);
+}
+
+const char *st_loader_split_release(st_loader *loader, const char *name, st_place place)
+{
+    const char *at = strrchr(name, '@');
+    if (at == NULL || at == name || at[1] == '\0' || strchr(at, '/') != NULL)
+        return name;
+    st_job_value *release = &loader->job->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
+    const char *bare = st_arena_copy(loader->arena, name, (size_t)(at - name));
+    if (bare == NULL) {
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+        return name;
+    }
+    *release = (st_job_value){.path = release->path,
+                              .key = release->key,
+                              .origin = ST_ORIGIN_SET,
+                              .text = at + 1,
+                              .place = place};
+    return bare;
+}
+
+static const char *asked_release(const st_loader *loader)
+{
+    size_t index = st_key_index(st_key_find(ST_KEY_STACK_RELEASE));
+    const char *asked = loader->asked->values[index].text;
+    return asked != NULL ? asked : loader->job->values[index].text;
+}
+
+void st_loader_read_releases(st_loader *loader, const st_yaml_node *node)
+{
+    bool good = node->kind == ST_YAML_LIST && node->count > 0;
+    for (size_t i = 0; good && i < node->count; i++)
+        good = st_sourced_is_scalar(node->items[i]) && is_release(node->items[i]->text) &&
+               (i == 0 || st_release_compare(node->items[i - 1]->text, node->items[i]->text) < 0);
+    if (!good) {
+        st_sourced_refuse(loader, "releases", node,
+                          "a list of releases, the oldest first, such as ['24.07', '25.09']");
+        return;
+    }
+    st_job_value *release = &loader->job->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
+    const st_job_value *given =
+        &loader->asked->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
+    const char *asked = asked_release(loader);
+    const char *known = node->items[node->count - 1]->text;
+    if (asked != NULL && !is_release(asked)) {
+        ST_NOTE(loader, ST_ERR_VALUE, given->place,
+                "stack.release" ST_FOUND "'%s'" ST_EXPECTED "numbers and dots, such as %s", asked,
+                known);
+    } else if (asked != NULL) {
+        /* The last that is not newer, else the first. */
+        known = node->items[0]->text;
+        for (size_t i = 0; i < node->count; i++)
+            if (st_release_compare(node->items[i]->text, asked) <= 0)
+                known = node->items[i]->text;
+        if (st_release_compare(known, asked) != 0)
+            st_report(loader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, given->place,
+                      "release %s of stack %s is unknown; the nearest, %s, counts", asked,
+                      loader->reading_stack->name, known);
+    }
+    release->text = known;
+    release->origin = ST_ORIGIN_FILE;
+    release->place = node->place;
+    loader->release = known;
+}
+
+/* ---- conditions ---- */
+
+typedef enum comparison { IS, ABOVE, BELOW } comparison;
+
+static comparison split_comparison(const char **text)
+{
+    comparison how = **text == '>' ? ABOVE : **text == '<' ? BELOW : IS;
+    if (how != IS)
+        *text += 1 + strspn(*text + 1, " ");
+    return how;
+}
+
+static bool compares(comparison how, double difference)
+{
+    return how == IS ? difference == 0 : how == ABOVE ? difference > 0 : difference < 0;
+}
+
+static double number_of(st_loader *loader, const st_key *key, const char *text, st_place place)
+{
+    double number = 0;
+    const st_value_text value = {.text = text, .length = strlen(text), .place = place};
+    st_note(&loader->status, st_value_parse(key, &value, &number, loader->errors));
+    return number;
+}
+
+static bool text_holds(st_loader *loader, const char *path, const st_key *key,
+                       const st_yaml_node *scalar)
+{
+    const char *text = scalar->text;
+    const st_place place = st_yaml_place_at(scalar, 0);
+    if (key == NULL) { /* cluster.gpu */
+        for (size_t i = 0; i < loader->asked->gpu_count; i++)
+            if (strcmp(loader->asked->gpus[i], text) == 0)
+                return true;
+        return false;
+    }
+    const st_job_value *value = &loader->asked->values[st_key_index(key)];
+    bool is_given = value->origin != ST_ORIGIN_NONE;
+    comparison how = split_comparison(&text);
+    if (strcmp(path, ST_KEY_STACK_RELEASE) == 0)
+        return loader->release != NULL && compares(how, st_release_compare(loader->release, text));
+    if (key->kind == ST_KEY_TEXT || key->kind == ST_KEY_ENUM) {
+        const char *found = is_given ? value->text : key->default_text;
+        return found != NULL && strcmp(found, text) == 0;
+    }
+    if (!is_given && key->default_text == NULL)
+        return false;
+    double found = is_given ? value->number : number_of(loader, key, key->default_text, place);
+    return compares(how, found - number_of(loader, key, text, place));
+}
+
+static void note_key(st_loader *loader, const st_key *key)
+{
+    st_job *job = loader->job;
+    if (!ST_HAS(job->recipe_keys, job->recipe_key_count, path, key->path) &&
+        !ST_APPEND(loader->arena, job->recipe_keys, job->recipe_key_count, *key))
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+}
+
+static bool condition_holds(st_loader *loader, const st_yaml_node *map, size_t index)
+{
+    const char *path = map->keys[index];
+    const st_yaml_node *node = map->items[index];
+    const st_key *key = st_key_find(path);
+    bool holds = false;
+    if (key == NULL && strcmp(path, ST_KEY_CLUSTER_GPU) != 0) {
+        ST_NOTE(loader, ST_ERR_NAME, map->key_places[index],
+                "unknown key '%s' in a recipe's conditions" ST_HINT "%s", path,
+                st_or_none(st_key_nearest_path(path)));
+        return false;
+    }
+    if (strncmp(path, ST_KEY_PARALLEL ".", sizeof ST_KEY_PARALLEL) == 0 ||
+        strncmp(path, ST_KEY_BATCH ".", sizeof ST_KEY_BATCH) == 0) {
+        ST_NOTE(loader, ST_ERR_NAME, map->key_places[index],
+                "recipes cannot go by %s" ST_EXPECTED
+                "keys of the model, its precision, the GPU or stack.release; a search varies plans",
+                path);
+        return false;
+    }
+    if (key != NULL && strcmp(path, ST_KEY_STACK_RELEASE) != 0)
+        note_key(loader, key);
+    if (st_sourced_is_scalar(node))
+        return text_holds(loader, path, key, node);
+    bool good = node->kind == ST_YAML_LIST && node->count > 0;
+    for (size_t i = 0; good && i < node->count; i++) {
+        good = st_sourced_is_scalar(node->items[i]);
+        holds = (good && text_holds(loader, path, key, node->items[i])) || holds;
+    }
+    if (!good)
+        st_sourced_refuse(loader, path, node, "a value, '> VALUE', '< VALUE' or a list of them");
+    return good && holds;
+}
+
+bool st_loader_recipe_holds(st_loader *loader, const st_yaml_node *conditions)
+{
+    bool holds = true;
+    if (conditions == NULL)
+        return true;
+    if (conditions->kind != ST_YAML_MAP) {
+        st_sourced_refuse(loader, "recipes.if", conditions,
+                          "a map of keys and values, such as {model.experts: 0}");
+        return false;
+    }
+    /* All of them are read, so that all faults are reported. */
+    for (size_t i = 0; i < conditions->count; i++)
+        holds = condition_holds(loader, conditions, i) && holds;
+    return holds;
+}
