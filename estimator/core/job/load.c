@@ -302,6 +302,36 @@ static void load_tries(st_loader *loader, const st_yaml_node *node, st_stack_run
     runs->tries_count = good ? node->count : 0;
 }
 
+/* Which plans a stack's software can run at all. */
+static void load_runs(st_loader *loader, const st_yaml_node *node)
+{
+    st_stack_runs *runs = &loader->job->runs;
+    if (node->kind != ST_YAML_MAP) {
+        st_sourced_refuse(loader, "runs", node, "a map such as {zero: [0, 1]}, with a source");
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        const char *run_name = node->keys[i];
+        if (strcmp(run_name, "zero") == 0)
+            load_stages(loader, run_name, node->items[i], &runs->zero);
+        else if (strcmp(run_name, "zero_with_stages") == 0)
+            load_stages(loader, run_name, node->items[i], &runs->zero_with_stages);
+        else if (strcmp(run_name, "whole_groups") == 0)
+            load_demand(loader, run_name, node->items[i], &runs->whole_groups);
+        else if (strcmp(run_name, "near_ends") == 0)
+            load_demand(loader, run_name, node->items[i], &runs->near_ends);
+        else if (strcmp(run_name, "tries") == 0)
+            load_tries(loader, node->items[i], runs);
+        else if (strcmp(run_name, "source") == 0)
+            runs->source = st_sourced_source(loader, "runs.source", node->items[i]);
+        else
+            ST_NOTE(loader, ST_ERR_NAME, node->key_places[i],
+                    "unknown key '%s' in runs" ST_EXPECTED
+                    "zero, zero_with_stages, whole_groups, near_ends, tries or source",
+                    run_name);
+    }
+}
+
 /* Keys of a map that are not values of it: they were read before, or apply to all of it. */
 static bool is_apart(const map_scope *scope, const char *name)
 {
@@ -376,32 +406,7 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
     } else if (is_stack && strcmp(name, "recipes") == 0) {
         load_recipes(loader, scope, node);
     } else if (is_stack && strcmp(name, "runs") == 0) {
-        /* Which plans a stack's software can run at all. */
-        st_stack_runs *runs = &loader->job->runs;
-        if (node->kind != ST_YAML_MAP) {
-            st_sourced_refuse(loader, "runs", node, "a map such as {zero: [0, 1]}, with a source");
-            return;
-        }
-        for (size_t i = 0; i < node->count; i++) {
-            const char *run_name = node->keys[i];
-            if (strcmp(run_name, "zero") == 0)
-                load_stages(loader, run_name, node->items[i], &runs->zero);
-            else if (strcmp(run_name, "zero_with_stages") == 0)
-                load_stages(loader, run_name, node->items[i], &runs->zero_with_stages);
-            else if (strcmp(run_name, "whole_groups") == 0)
-                load_demand(loader, run_name, node->items[i], &runs->whole_groups);
-            else if (strcmp(run_name, "near_ends") == 0)
-                load_demand(loader, run_name, node->items[i], &runs->near_ends);
-            else if (strcmp(run_name, "tries") == 0)
-                load_tries(loader, node->items[i], runs);
-            else if (strcmp(run_name, "source") == 0)
-                runs->source = st_sourced_source(loader, "runs.source", node->items[i]);
-            else
-                ST_NOTE(loader, ST_ERR_NAME, node->key_places[i],
-                        "unknown key '%s' in runs" ST_EXPECTED
-                        "zero, zero_with_stages, whole_groups, near_ends, tries or source",
-                        run_name);
-        }
+        load_runs(loader, node);
     } else if (strcmp(name, "doc") == 0) {
         (void)st_sourced_source(loader, full_path(loader, scope, name), node);
     } else if (key != NULL && strcmp(key->path, ST_KEY_REFINE) == 0) {
