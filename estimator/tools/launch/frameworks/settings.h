@@ -165,14 +165,11 @@ typedef struct fw_file {
 } fw_file;
 void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buffer);
 void fw_read(st_framework framework, megatron_run *settings);
-<<<<<<< HEAD
 /* "stack=NAME" of what runs such a file; NULL: nothing that is known. */
 const char *fw_implied_stack(st_framework framework, const st_import_request *request);
-=======
 /* Of a script that writes its configuration first (cat >FILE <<'END') the configuration, in its
  * lines; false: out of memory. */
 bool fw_take_script(st_import_request *request, st_arena *arena);
->>>>>>> 6e40eab7 (Imports read the scripts for sbatch that exports write)
 /* "KEY=VALUE" of the comments of a file, in `arena`. */
 const char **fw_read_carried(st_framework framework, const st_import_request *request,
                              st_arena *arena, size_t *count, st_errors *errors);
