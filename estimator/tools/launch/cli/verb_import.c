@@ -96,6 +96,35 @@ static const cli_example layer_examples[] = {
     {NULL, NULL},
 };
 
+/* Files inside of archives are not looked for. */
+static st_status refuse_archive(const st_source *source, st_errors *errors)
+{
+    static const struct {
+        const char *kind;
+        size_t at;
+        const char *mark;
+        const char *unpack;
+    } kinds[] = {
+        {"gzip", 0, "\x1f\x8b", "gunzip -c"},
+        {"xz", 0,
+         "\xfd"
+         "7zXZ",
+         "xz -dc"},
+        {"zstd", 0, "\x28\xb5\x2f\xfd", "zstd -dc"},
+        {"bzip2", 0, "BZh", "bunzip2 -c"},
+        {"zip", 0, "PK\x03\x04", "unzip -p"},
+        {"tar", 257, "ustar", "tar -xOf"},
+    };
+    for (size_t i = 0; i < ST_COUNT(kinds); i++)
+        if (source->length > kinds[i].at + strlen(kinds[i].mark) &&
+            memcmp(source->text + kinds[i].at, kinds[i].mark, strlen(kinds[i].mark)) == 0)
+            return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = source->file},
+                           "the file is a %s archive" ST_EXPECTED "the file in it" ST_HINT
+                           "unpack it, as with %s FILE | steptime import ... -",
+                           kinds[i].kind, kinds[i].unpack);
+    return ST_OK;
+}
+
 static int run_import(cli_run *run)
 {
     const char *source_name = run->verb->name + strlen("import ");
@@ -110,6 +139,8 @@ static int run_import(cli_run *run)
         if (!is_command) {
             status = st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source,
                                           run->errors);
+            if (status == ST_OK)
+                status = refuse_archive(&source, run->errors);
         } else {
             st_buffer text = {0};
             for (size_t i = 0; i < run->argument_count; i++) {

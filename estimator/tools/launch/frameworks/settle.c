@@ -165,6 +165,9 @@ static void merge_fields(megatron_run *settings)
             if (!was_off && !megatron_is_off(given->value) &&
                 strcmp(known->value, given->value) != 0)
                 refuse_two(settings, "precisions", known, given);
+            const bool recipe = find(settings, "mixed_precision") != NULL || is_map;
+            if (part == 2 && known != NULL && !recipe && was_off != megatron_is_off(given->value))
+                refuse_two(settings, "precisions", known, given);
             if (known == NULL || (was_off && part == 1 && !is_map))
                 megatron_set(settings, fields[i], given->value, given->line);
             drop(settings, name);
@@ -548,9 +551,24 @@ static void settle_accelerate(megatron_run *settings)
     }
 }
 
+/* Old spellings of DeepSpeed. */
+static void settle_old_names(megatron_run *settings)
+{
+    const megatron_argument *bf16 = find(settings, "bfloat16.enabled");
+    const megatron_argument *zero = find(settings, "zero_optimization");
+    if (bf16 != NULL)
+        put(settings, "bf16.enabled", bf16->value, bf16->line);
+    drop(settings, "bfloat16.enabled");
+    if (zero != NULL)
+        put(settings, "zero_optimization.stage", strcmp(zero->value, "True") == 0 ? "1" : "0",
+            zero->line);
+    drop(settings, "zero_optimization");
+}
+
 static void settle_deepspeed(megatron_run *settings)
 {
     settle_accelerate(settings);
+    settle_old_names(settings);
     const megatron_argument *bf16 = find(settings, "bf16.enabled");
     const megatron_argument *fp16 = find(settings, "fp16.enabled");
     if (is_true(settings, "bf16.enabled") && is_true(settings, "fp16.enabled"))

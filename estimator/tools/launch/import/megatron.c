@@ -64,7 +64,15 @@ bool megatron_is_true(megatron_run *run, const char *name, bool missing)
     const megatron_argument *argument = megatron_get(run, name);
     if (argument == NULL)
         return missing;
-    return strcmp(argument->value, "True") == 0 || strcmp(argument->value, "true") == 0;
+    static const char *const truths[] = {"True", "true", "1"};
+    for (size_t i = 0; i < ST_COUNT(truths); i++)
+        if (strcmp(argument->value, truths[i]) == 0)
+            return true;
+    if (!megatron_is_off(argument->value))
+        ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, argument),
+                "argument '%.60s' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED "true or false",
+                argument->name, argument->value);
+    return false;
 }
 
 /* The text of an argument, "" where it is absent. */

@@ -308,6 +308,13 @@ static void finish_option(shell_reader *reader, const char *value)
 {
     if (reader->option[0] == '\0')
         return;
+    const megatron_argument *before = find(reader->run, reader->option);
+    if (before != NULL && value != NULL && strcmp(before->value, value) != 0 &&
+        !reader->run->is_export)
+        st_draft_note(reader->run->draft,
+                      "Option %.60s is given twice, '%.40s' in line %d and '%.40s' in line %d: the "
+                      "last counts.",
+                      reader->option, before->value, before->line, value, reader->option_line);
     reader->list[0] = '\0';
     if (value != NULL && megatron_is_list(reader->option))
         memcpy(reader->list, reader->option, sizeof reader->list);

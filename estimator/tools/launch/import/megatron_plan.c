@@ -133,7 +133,10 @@ static void put_parallel(megatron_run *run)
 static void put_batch(megatron_run *run)
 {
     uint64_t micro = megatron_put_needed(run, ST_KEY_BATCH_MICRO, "micro_batch_size");
-    uint64_t sequence = megatron_put_needed(run, ST_KEY_BATCH_SEQUENCE, "seq_length");
+    const bool other = !megatron_is_given(run, "seq_length") &&
+                       megatron_is_given(run, "encoder_seq_length"); /* the same, says Megatron */
+    uint64_t sequence = megatron_put_needed(run, ST_KEY_BATCH_SEQUENCE,
+                                            other ? "encoder_seq_length" : "seq_length");
     uint64_t dp = st_draft_count(run->draft, ST_KEY_PARALLEL_DP);
     uint64_t global = megatron_count_or(run, "global_batch_size", 0);
     if (global > 0)
@@ -153,7 +156,24 @@ static void put_batch(megatron_run *run)
                           st_number_format(tokens * (double)sequence, number, sizeof number)),
             samples > 0 ? "train_samples times seq_length"
                         : "train_iters times global batch and seq_length");
-    megatron_pass_over(run, "encoder_seq_length");
+    const megatron_argument *encoder = megatron_get(run, "encoder_seq_length");
+    uint64_t length = 0;
+    if (encoder != NULL && !run->is_dump && !st_draft_is_given(run->draft, ST_KEY_BATCH_SEQUENCE) &&
+        megatron_read_count(run, "encoder_seq_length", &length) && length != sequence)
+        ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, encoder),
+                "two sequence lengths contradict each other" ST_FOUND "seq_length %" PRIu64
+                " and encoder_seq_length %" PRIu64 ST_EXPECTED "one",
+                sequence, length);
+    /* Megatron asserts it. */
+    const uint64_t unit = micro <= 1000000 && dp <= 1000000 ? micro * dp : 0;
+    if (unit > 0 && global > 0 && global % unit != 0 && !run->is_export)
+        ST_NOTE(run->draft, ST_ERR_VALUE,
+                megatron_place(run, megatron_get(run, "global_batch_size")),
+                "no accumulation gives the global batch" ST_FOUND "%" PRIu64
+                " samples of micro-batches of %" PRIu64 " on %" PRIu64
+                " data-parallel ranks" ST_EXPECTED "a multiple of %" PRIu64 ST_HINT
+                "set batch.global, batch.micro or parallel.dp",
+                global, micro, dp, unit);
     if (megatron_is_given(run, "rampup_batch_size"))
         st_draft_note(run->draft, "The batch ramps up at the start (rampup_batch_size); the "
                                   "estimate uses the full batch.");
@@ -201,6 +221,9 @@ static void put_precision(megatron_run *run)
     bool fp16 = megatron_is_true(run, "fp16", false);
     const char *moment = megatron_text(run, "exp_avg_dtype");
     const char *type = bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
+    if (bf16 && fp16)
+        ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, megatron_get(run, "fp16")),
+                "two precisions contradict each other" ST_FOUND "bf16 and fp16" ST_EXPECTED "one");
     st_draft_put(run->draft, ST_KEY_PRECISION_WEIGHTS, 0, type,
                  bf16 || fp16 ? type : "default of bf16 and fp16");
     st_draft_put(run->draft, ST_KEY_PRECISION_COMMUNICATION, 0, type, "as the weights");

@@ -171,8 +171,11 @@ static void put_node_ranks(megatron_run *run)
                            megatron_count_or(run, "context_parallel_size", 1);
     const uint64_t ep = megatron_count_or(run, "expert_model_parallel_size", 1);
     const uint64_t pp = megatron_count_or(run, "pipeline_model_parallel_size", 1);
+    const uint64_t micro = megatron_count_or(run, "micro_batch_size", 1);
+    const uint64_t global = megatron_count_or(run, "global_batch_size", 0);
+    const uint64_t unit = ranks > 0 && micro <= 1000000 ? micro * (8 / ranks) : 0;
     if (ranks > 0 && 8 % ranks == 0 && ep * pp > 0 && 8 % (ep * pp) == 0 &&
-        !st_draft_is_given(run->draft, ST_KEY_PARALLEL_DP)) {
+        global % (unit > 0 ? unit : 1) == 0 && !st_draft_is_given(run->draft, ST_KEY_PARALLEL_DP)) {
         st_draft_put_count(run->draft, ST_KEY_PARALLEL_DP, 0, 8 / ranks,
                            "default of Primus: the 8 GPUs of a node");
         st_draft_note(run->draft, "The experiment lacks the number of ranks: the 8 GPUs of a node "
