@@ -349,8 +349,8 @@ st_status st_ready_make(const st_program *program, st_arena *arena, st_ready_pro
 st_status st_estimate_evaluate(st_estimate *estimate, const st_ready_program *ready,
                                st_errors *errors)
 {
-    st_status status = st_program_run_one(ready->program, ready->workspace, estimate->input_values,
-                                          ready->values, ready->checks);
+    st_status status = st_program_run_again(ready->program, ready->workspace,
+                                            estimate->input_values, ready->values, ready->checks);
     if (status != ST_OK)
         return status;
     if (!st_program_is_well(ready->program, ready->workspace, ready->values, ready->checks))

@@ -347,8 +347,8 @@ static st_status compute_extras(st_estimate_handle *handle, st_errors *errors)
     st_status status =
         st_kept_names(&handle->estimate, handle->wanted, handle->wanted_count, kept, errors);
     if (status == ST_OK)
-        status = st_program_run_one(kept->ready.program, kept->ready.workspace,
-                                    handle->estimate.input_values, kept->ready.values, NULL);
+        status = st_program_run_again(kept->ready.program, kept->ready.workspace,
+                                      handle->estimate.input_values, kept->ready.values, NULL);
     handle->has_extras = status == ST_OK;
     return status;
 }

@@ -264,8 +264,9 @@ static st_status choose_form(st_estimate_handle *handle, const change_log *log, 
     if (!reads)
         return ST_OK;
     double value = 0;
-    st_status status = st_program_run_one(handle->asks.ready.program, handle->asks.ready.workspace,
-                                          handle->input_values, &value, NULL);
+    st_status status =
+        st_program_run_again(handle->asks.ready.program, handle->asks.ready.workspace,
+                             handle->input_values, &value, NULL);
     if (status != ST_OK)
         return status;
     size_t form = isfinite(value) && value > 0 ? ST_REPLAYED : ST_CLOSED_FORM;

@@ -49,6 +49,13 @@ static bool emit_calls(st_emitter *emitter)
             (st_program_call){.provider = graph->calls[i].provider, .arguments = arguments};
         program->argument_count = count > program->argument_count ? count : program->argument_count;
     }
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *each = &program->instructions[i];
+        if (each->op == ST_OP_CALL) {
+            program->calls[each->a].target = each->target;
+            program->calls[each->a].runs = true;
+        }
+    }
     return true;
 }
 

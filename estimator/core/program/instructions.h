@@ -31,6 +31,8 @@ typedef struct st_program_output {
 typedef struct st_program_call {
     const st_provider *provider;
     uint32_t *arguments; /* slots */
+    uint32_t target;     /* slot */
+    bool runs;           /* some value needs it */
 } st_program_call;
 
 struct st_program {

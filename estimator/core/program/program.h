@@ -34,6 +34,13 @@ size_t st_program_register_count(const st_program *program);
 size_t st_program_first_dependent(const st_program *program, const char *provider, st_arena *arena);
 /* Sets inputs[i] for each input of the sheet that outputs or checks depend on. */
 void st_program_inputs(const st_program *program, bool *inputs);
+/*
+ * As st_program_run_one, which it calls where the workspace ran something else last; else only what
+ * depends on inputs that changed since then runs, with the same bits.
+ */
+st_status st_program_run_again(const st_program *program, st_workspace *workspace,
+                               const double *inputs, double *outputs,
+                               double *checks) ST_NODISCARD;
 /* One line per operation, for `sheet show --program` and tests. */
 void st_program_print(const st_program *program, st_buffer *buffer);
 /* Reports each cell that has no value whatever the inputs are, such as one of 1/0. */

@@ -120,6 +120,11 @@ void st_workspace_destroy(st_workspace *workspace)
     if (workspace == NULL)
         return;
     st_product_destroy(workspace->product);
+    for (size_t i = 0; workspace->dependents != NULL && i < workspace->program->sheet->input_count;
+         i++)
+        free(workspace->dependents[i]);
+    free(workspace->dependents);
+    free(workspace->dependent_counts);
     free(workspace->scalars);
     free(workspace->varies);
     free(workspace->registers);
@@ -144,17 +149,24 @@ void st_workspace_destroy(st_workspace *workspace)
 
 /* --- one row --------------------------------------------------------------------------------- */
 
-st_status st_program_run_one(const st_program *program, st_workspace *workspace,
-                             const double *inputs, double *outputs, double *checks)
+void st_scalars_give(const st_program *program, const double *scalars, double *outputs,
+                     double *checks)
 {
-    double *scalars = workspace->scalars;
-    for (size_t i = 0; i < program->sheet->input_count; i++)
-        scalars[i] = inputs[i];
-    st_scalars_run(program, scalars);
     for (size_t i = 0; i < program->output_count; i++)
         outputs[i] = st_output(scalars[program->outputs[i].slot]);
     for (size_t i = 0; checks != NULL && i < program->check_count; i++)
         checks[i] = st_output(scalars[program->checks[i].slot]);
+}
+
+st_status st_program_run_one(const st_program *program, st_workspace *workspace,
+                             const double *inputs, double *outputs, double *checks)
+{
+    double *scalars = workspace->scalars;
+    workspace->has_row = false;
+    for (size_t i = 0; i < program->sheet->input_count; i++)
+        scalars[i] = inputs[i];
+    st_scalars_run(program, program->grouped, scalars);
+    st_scalars_give(program, scalars, outputs, checks);
     return ST_OK;
 }
 

@@ -75,9 +75,9 @@ static inline double binary(const double *scalars, const st_instruction *i, st_o
     return st_apply(op, scalars[i->a], scalars[i->b], 0);
 }
 
-void st_scalars_run(const st_program *program, double *scalars)
+void st_scalars_run(const st_program *program, const st_instruction *list, double *scalars)
 {
-    const st_instruction *i = program->grouped;
+    const st_instruction *i = list;
     for (;;) {
         switch (i->op) {
 #define GROUP_UNARY(name, symbol, value)  GROUP(name, unary(scalars, i, ST_OP_##name))

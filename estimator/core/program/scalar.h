@@ -5,8 +5,12 @@
 
 #include "program/instructions.h"
 
-/* Runs the whole program for one row; scalars[slot] is a slot's value, inputs and constants set. */
-void st_scalars_run(const st_program *program, double *scalars);
+/* Runs a list of instructions that one of ST_OP_CONSTANT ends, such as program->grouped, for one
+ * row; scalars[slot] is a slot's value, inputs and constants set. */
+void st_scalars_run(const st_program *program, const st_instruction *list, double *scalars);
+/* Copies outputs and, unless `checks` is NULL, checks from them. */
+void st_scalars_give(const st_program *program, const double *scalars, double *outputs,
+                     double *checks);
 /* Runs one instruction. */
 void st_scalars_run_one(const st_program *program, const st_instruction *instruction,
                         double *scalars);

@@ -343,16 +343,12 @@ bool st_program_is_well(const st_program *program, const st_workspace *workspace
     for (size_t i = 0; i < program->output_count; i++)
         if (is_bad(outputs[i]))
             return false;
-    bool has_stand = false;
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const st_instruction *instruction = &program->instructions[i];
-        if (instruction->op == ST_OP_CALL && program->calls[instruction->a].provider->fallback &&
-            is_bad(workspace->scalars[instruction->target])) {
-            has_stand = true;
-            break;
-        }
+    for (size_t i = 0; i < program->call_count; i++) {
+        const st_program_call *call = &program->calls[i];
+        if (call->runs && call->provider->fallback && is_bad(workspace->scalars[call->target]))
+            return false;
     }
-    return !has_stand;
+    return true;
 }
 
 static st_status begin(st_verifier *verifier, const st_program *program, const double *inputs,

@@ -43,6 +43,9 @@ struct st_workspace {
     const st_program *program;
     st_product_layout *product; /* NULL: rows come one by one */
     st_kernels *kernels;
+    bool has_row; /* of st_program_run_again: the scalars are those of its last row */
+    st_instruction **dependents; /* per input, see rerun.c; NULL: no row was run again */
+    size_t *dependent_counts;
     double *scalars;   /* per slot */
     bool *varies;      /* per slot, in the current run */
     double *registers; /* register_count blocks */
