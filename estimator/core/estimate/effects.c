@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See effects.h. All trials are rows of one block, which computes each row to the same bits. */
+/* See effects.h. A trial runs what depends on its input, which gives the bits of a whole row. */
 #include "estimate/effects.h"
 
 #include "job/value.h"
 #include "steptime/keys.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,8 +19,7 @@ typedef struct trials {
     st_arena *arena;
     trial *list;
     size_t count;
-    st_column *columns; /* of the inputs */
-    double **outputs;   /* of what is shown */
+    double *outputs;
 } trials;
 
 static bool differs(double before, double after)
@@ -77,53 +75,26 @@ static void list_names(trials *tests, const st_effect *known)
 
 static st_status run_trials(trials *tests, st_workspace *workspace, st_effect *list)
 {
-    const st_program *program = tests->estimate->program;
-    if (tests->count == 0)
-        return ST_OK;
-    /* A column for each input that a trial changes; the others are the same in all rows. */
-    const st_estimate *column_estimate = tests->estimate;
-    tests->columns =
-        st_arena_alloc(tests->arena, column_estimate->input_count + 1, sizeof *tests->columns);
-    for (size_t i = 0; tests->columns != NULL && i < column_estimate->input_count; i++)
-        tests->columns[i] = (st_column){&column_estimate->input_values[i], 0};
-    for (size_t row = 0; tests->columns != NULL && row < tests->count;) {
-        size_t input = tests->list[row].input;
-        double *values = st_arena_alloc(tests->arena, tests->count, sizeof *values);
-        if (values == NULL)
-            return ST_ERR_MEMORY;
-        for (size_t i = 0; i < tests->count; i++)
-            values[i] = column_estimate->input_values[input];
-        for (; row < tests->count && tests->list[row].input == input; row++)
-            values[row] = tests->list[row].value;
-        tests->columns[input] = (st_column){values, 1};
-    }
-    if (tests->columns == NULL)
-        return ST_ERR_MEMORY;
-    size_t count = tests->estimate->shown_count;
-    tests->outputs = st_arena_alloc(tests->arena, count + 1, sizeof *tests->outputs);
-    for (size_t i = 0; tests->outputs != NULL && i < count; i++)
-        tests->outputs[i] =
-            st_arena_alloc(tests->arena, tests->count + 1, sizeof *tests->outputs[i]);
-    if (st_arena_failed(tests->arena))
-        return ST_ERR_MEMORY;
-    st_status status =
-        st_program_run(program, workspace, tests->columns, tests->count, tests->outputs, NULL);
-    assert(status != ST_OK || tests->outputs != NULL); /* the program wrote there */
-    for (size_t row = 0; row < tests->count && status == ST_OK; row++) {
-        st_effect *effect = &list[tests->list[row].input];
-        const st_estimate *estimate = tests->estimate;
+    const st_estimate *estimate = tests->estimate;
+    for (size_t k = 0; k < tests->count; k++) {
+        const trial *one = &tests->list[k];
+        st_effect *effect = &list[one->input];
+        st_status status =
+            st_program_try(estimate->program, workspace, one->input, one->value, tests->outputs);
+        if (status != ST_OK)
+            return status;
         for (size_t i = 0; i < estimate->shown_count; i++)
             effect->anywhere =
-                effect->anywhere || differs(estimate->shown[i].value, tests->outputs[i][row]);
-        double value = estimate->input_values[tests->list[row].input];
-        bool is_tenth = tests->list[row].value == value * ST_EFFECT_FACTOR;
+                effect->anywhere || differs(estimate->shown[i].value, tests->outputs[i]);
+        double value = estimate->input_values[one->input];
+        bool is_tenth = one->value == value * ST_EFFECT_FACTOR;
         if (is_tenth && effect->input->input->type.kind == ST_TYPE_NUMBER &&
             estimate->shown_count > 0 && estimate->shown[0].type->kind == ST_TYPE_NUMBER &&
             estimate->shown[0].value != 0.0)
-            effect->change = tests->outputs[0][row] / estimate->shown[0].value - 1;
+            effect->change = tests->outputs[0] / estimate->shown[0].value - 1;
     }
     tests->count = 0;
-    return status;
+    return ST_OK;
 }
 
 st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
@@ -133,8 +104,15 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
     trials tests = {.estimate = estimate, .arena = arena};
     st_workspace *workspace = st_workspace_create(estimate->program);
     st_status status = ST_ERR_MEMORY;
-    if (list == NULL || workspace == NULL)
+    tests.outputs = st_arena_alloc(arena, st_program_output_count(estimate->program) + 1,
+                                   sizeof *tests.outputs);
+    if (list == NULL || workspace == NULL || tests.outputs == NULL)
         goto cleanup;
+    status = st_program_run_one(estimate->program, workspace, estimate->input_values, tests.outputs,
+                                NULL);
+    if (status != ST_OK)
+        goto cleanup;
+    status = ST_ERR_MEMORY;
     const st_estimate *list_estimate = tests.estimate;
     size_t capacity = 0;
     for (size_t i = 0; i < list_estimate->input_count; i++)

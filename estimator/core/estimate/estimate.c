@@ -169,8 +169,8 @@ bool st_estimate_drop_replays(st_estimate *estimate, st_arena *arena)
            drop(estimate, ST_REPLAY_FUNCTION, arena);
 }
 
-st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
-                           st_estimate *estimate, st_errors *errors)
+st_status st_estimate_load_whole(const st_paths *paths, const st_request *request, st_arena *arena,
+                                 st_estimate *estimate, st_errors *errors)
 {
     st_status status = st_estimate_open(paths, request, arena, estimate, errors);
     bool is_open = status == ST_OK && st_has_open_layout(estimate->job);
@@ -178,17 +178,22 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
         status = st_estimate_gather(paths, request, arena, estimate, errors);
     if (status == ST_OK)
         status = st_resolve_layout(paths, request, arena, estimate, errors);
-    if (status == ST_OK) {
-        /* The program of a plan that is not replayed goes without what replays take. */
-        const char *asked = st_replayed_plan(estimate->sheet);
-        double is_replayed = 0;
-        if (asked != NULL &&
-            (st_estimate_look(estimate, &asked, 1, arena, &is_replayed, NULL) != ST_OK ||
-             is_replayed <= 0))
-            status = st_estimate_drop_replays(estimate, arena) ? ST_OK : ST_ERR_MEMORY;
-    }
     estimate->has_open_layout = is_open;
     return status == ST_OK ? st_estimate_find_band(paths, estimate, arena, errors) : status;
+}
+
+st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
+                           st_estimate *estimate, st_errors *errors)
+{
+    st_status status = st_estimate_load_whole(paths, request, arena, estimate, errors);
+    const char *asked = status == ST_OK ? st_replayed_plan(estimate->sheet) : NULL;
+    double is_replayed = 0;
+    /* The program of a plan that is not replayed goes without what replays take. */
+    if (asked != NULL &&
+        (st_estimate_look(estimate, &asked, 1, arena, &is_replayed, NULL) != ST_OK ||
+         is_replayed <= 0))
+        status = st_estimate_drop_replays(estimate, arena) ? ST_OK : st_out_of_memory(errors);
+    return status;
 }
 
 st_status st_estimate_find_band(const st_paths *paths, st_estimate *estimate, st_arena *arena,
@@ -313,14 +318,17 @@ st_status st_estimate_show_names(st_estimate *estimate, const char *const *names
 st_status st_estimate_compile(const st_estimate *estimate, st_arena *arena,
                               const st_program **program, st_errors *errors)
 {
-    const char **names = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *names);
+    size_t count = estimate->shown_count + estimate->aside_count;
+    const char **names = st_arena_alloc(arena, count + 1, sizeof *names);
     if (names == NULL)
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < estimate->shown_count; i++)
-        names[i] = estimate->shown[i].name;
+    for (size_t i = 0; i < count; i++)
+        names[i] = i < estimate->shown_count ? estimate->shown[i].name
+                                             : estimate->aside[i - estimate->shown_count];
     const st_given given = {st_job_settles, estimate->job};
     const st_program_options options = {.outputs = names,
-                                        .output_count = estimate->shown_count,
+                                        .output_count = count,
+                                        .unjudged = estimate->aside_count,
                                         .given = estimate->alone ? &given : NULL,
                                         .providers = estimate->providers,
                                         .provider_count = estimate->provider_count,
@@ -346,13 +354,9 @@ st_status st_ready_make(const st_program *program, st_arena *arena, st_ready_pro
     return ST_OK;
 }
 
-st_status st_estimate_evaluate(st_estimate *estimate, const st_ready_program *ready,
-                               st_errors *errors)
+st_status st_estimate_take(st_estimate *estimate, const st_ready_program *ready, st_errors *errors)
 {
-    st_status status = st_program_run_again(ready->program, ready->workspace,
-                                            estimate->input_values, ready->values, ready->checks);
-    if (status != ST_OK)
-        return status;
+    st_status status = ST_OK;
     if (!st_program_is_well(ready->program, ready->workspace, ready->values, ready->checks))
         status = st_program_verify(ready->program, estimate->input_values, errors);
     /* Prices without a given value, and what depends on them, are not known. */
@@ -373,7 +377,10 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
     if (status == ST_OK)
         status = st_ready_make(program, arena, &ready, errors);
     if (status == ST_OK)
-        status = st_estimate_evaluate(estimate, &ready, errors);
+        status = st_program_run_one(program, ready.workspace, estimate->input_values, ready.values,
+                                    ready.checks);
+    if (status == ST_OK)
+        status = st_estimate_take(estimate, &ready, errors);
     if (status == ST_OK)
         status = st_estimate_compare_formulas(estimate, arena, errors);
     st_workspace_destroy(ready.workspace);

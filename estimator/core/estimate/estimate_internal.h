@@ -56,6 +56,8 @@ struct st_estimate {
     const st_program *program;
     st_shown *shown; /* the program's outputs */
     size_t shown_count;
+    const char *const *aside; /* its outputs behind them, for whoever knows of them */
+    size_t aside_count;
     st_refined_cell *refined; /* see provider_effects.h */
     size_t refined_count;
     const double *values;              /* of what is shown, as they were computed */
@@ -93,10 +95,14 @@ st_status st_estimate_compile(const st_estimate *estimate, st_arena *arena,
                               const st_program **program, st_errors *errors) ST_NODISCARD;
 st_status st_ready_make(const st_program *program, st_arena *arena, st_ready_program *ready,
                         st_errors *errors) ST_NODISCARD;
-/* Runs it for the present values of the inputs; what plugins change is left to
- * st_estimate_compare_formulas. */
-st_status st_estimate_evaluate(st_estimate *estimate, const st_ready_program *ready,
-                               st_errors *errors) ST_NODISCARD;
+/* Takes the values of a program that has run for the present inputs, and reports what is wrong with
+ * them; what plugins change is left to st_estimate_compare_formulas. */
+st_status st_estimate_take(st_estimate *estimate, const st_ready_program *ready,
+                           st_errors *errors) ST_NODISCARD;
+
+/* As st_estimate_load, with the providers of replays even where the plan is not replayed. */
+st_status st_estimate_load_whole(const st_paths *paths, const st_request *request, st_arena *arena,
+                                 st_estimate *estimate, st_errors *errors) ST_NODISCARD;
 
 /* What is shown under a name; NULL: nothing. */
 const st_shown *st_find_shown(const st_estimate *estimate, const char *name);

@@ -8,6 +8,8 @@
 #include "base/sized_struct.h"
 #include "estimate/effects.h"
 #include "estimate/provider_effects.h"
+#include "estimate/stage_layers.h"
+#include "estimate/summary_values.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,7 +34,6 @@ void st_handle_drop_programs(st_estimate_handle *handle)
         st_kept_drop(&handle->reports[form]);
         st_kept_drop(&handle->extras[form]);
     }
-    st_kept_drop(&handle->asks);
 }
 
 static st_status keep(st_kept_program *kept, st_arena *arena, const st_program *program,
@@ -119,6 +120,27 @@ static bool place_shown(const st_estimate *estimate, st_arena *arena, size_t **p
     return made != NULL;
 }
 
+/* What the program computes besides: whether the plan is replayed, and what a summary shows. */
+static bool list_aside(const st_estimate_handle *handle, st_estimate *estimate, st_arena *arena)
+{
+    const char *asked = st_replayed_plan(estimate->sheet);
+    const char **summary = NULL;
+    size_t count = 0;
+    if (handle->cell_count == 0 && !st_summary_names(estimate, arena, &summary, &count))
+        return false;
+    const char **names = st_arena_alloc(arena, count + 2, sizeof *names);
+    if (names == NULL)
+        return false;
+    estimate->aside = names;
+    estimate->aside_count = 0;
+    if (asked != NULL)
+        names[estimate->aside_count++] = asked;
+    for (size_t i = 0; i < count; i++)
+        if (!ST_HAS(estimate->shown, estimate->shown_count, name, summary[i]))
+            names[estimate->aside_count++] = summary[i];
+    return true;
+}
+
 /* The list of what an estimate shows, in an arena of its own. */
 static st_status list_shown(st_estimate_handle *handle, st_estimate *estimate, st_arena **shown,
                             size_t **places, st_errors *errors)
@@ -130,7 +152,8 @@ static st_status list_shown(st_estimate_handle *handle, st_estimate *estimate, s
                            ? st_estimate_show_names(estimate, handle->cells, handle->cell_count,
                                                     (st_place){0}, arena, errors)
                            : st_estimate_show_report(estimate, handle->all, arena);
-    if (status == ST_OK && !place_shown(estimate, arena, places))
+    if (status == ST_OK &&
+        !(list_aside(handle, estimate, arena) && place_shown(estimate, arena, places)))
         status = st_out_of_memory(errors);
     if (status == ST_OK)
         *shown = arena;
@@ -141,9 +164,11 @@ static st_status list_shown(st_estimate_handle *handle, st_estimate *estimate, s
 
 static bool shows_the_same(const st_estimate *left, const st_estimate *right)
 {
-    bool same = left->shown_count == right->shown_count;
+    bool same = left->shown_count == right->shown_count && left->aside_count == right->aside_count;
     for (size_t i = 0; same && i < left->shown_count; i++)
         same = strcmp(left->shown[i].name, right->shown[i].name) == 0;
+    for (size_t i = 0; same && i < left->aside_count; i++)
+        same = strcmp(left->aside[i], right->aside[i]) == 0;
     return same;
 }
 
@@ -162,6 +187,8 @@ st_status st_handle_list_shown(st_estimate_handle *handle, st_errors *errors)
     handle->shown_of = places;
     handle->estimate.shown = listed.shown;
     handle->estimate.shown_count = listed.shown_count;
+    handle->estimate.aside = listed.aside;
+    handle->estimate.aside_count = listed.aside_count;
     return ST_OK;
 }
 
@@ -186,6 +213,25 @@ static bool make_settable(st_estimate_handle *handle, st_estimate *loaded, st_ar
     return true;
 }
 
+/* The providers of a form, made when they are asked for; false when out of memory. */
+static bool take_form(st_estimate_handle *handle, size_t form)
+{
+    st_estimate *estimate = &handle->estimate;
+    if (handle->providers[form] == NULL) {
+        st_estimate other = *estimate;
+        other.providers = other.whole;
+        other.provider_count = other.whole_count;
+        if (form == ST_CLOSED_FORM && !st_estimate_drop_replays(&other, handle->arena))
+            return false;
+        handle->providers[form] = other.providers;
+        handle->provider_counts[form] = other.provider_count;
+    }
+    handle->form = form;
+    estimate->providers = handle->providers[form];
+    estimate->provider_count = handle->provider_counts[form];
+    return true;
+}
+
 st_status st_handle_load(st_estimate_handle *handle, const char *const *sets, size_t count,
                          st_errors *errors)
 {
@@ -198,7 +244,7 @@ st_status st_handle_load(st_estimate_handle *handle, const char *const *sets, si
         return st_out_of_memory(errors);
     request.sets = sets;
     request.set_count = count;
-    st_status status = st_estimate_load(handle->paths, &request, arena, &loaded, errors);
+    st_status status = st_estimate_load_whole(handle->paths, &request, arena, &loaded, errors);
     if (status == ST_OK)
         status = list_shown(handle, &loaded, &shown, &places, errors);
     if (status == ST_OK && !make_settable(handle, &loaded, arena))
@@ -218,15 +264,14 @@ st_status st_handle_load(st_estimate_handle *handle, const char *const *sets, si
     handle->estimate = loaded;
     handle->has_old_band = false;
     handle->sources = NULL;
-    handle->asks_for = NULL;
-    handle->form = loaded.providers == loaded.whole ? ST_REPLAYED : ST_CLOSED_FORM;
     for (size_t form = 0; form < ST_FORMS; form++)
         handle->providers[form] = NULL;
-    handle->providers[handle->form] = loaded.providers;
-    handle->provider_counts[handle->form] = loaded.provider_count;
     handle->wanted = NULL; /* names of the sheet that was loaded before */
     handle->wanted_count = 0;
-    return ST_OK;
+    /* Most plans have a closed form; the first run says. */
+    bool may_replay = st_replayed_plan(loaded.sheet) != NULL;
+    return take_form(handle, may_replay ? ST_CLOSED_FORM : ST_REPLAYED) ? ST_OK
+                                                                        : st_out_of_memory(errors);
 }
 
 /* ---- computing ---- */
@@ -237,11 +282,34 @@ static bool is_computed(const st_estimate *estimate)
     return estimate->checks != NULL;
 }
 
+/* Runs the program of what is shown; that of the other form where the plan is of that one. */
+static st_status run_report(st_estimate_handle *handle, st_errors *errors)
+{
+    const st_estimate *estimate = &handle->estimate;
+    st_status status = ST_OK;
+    for (size_t turn = 0; turn < ST_FORMS && status == ST_OK; turn++) {
+        const st_ready_program *ready = &handle->reports[handle->form].ready;
+        status = keep_report(estimate, &handle->reports[handle->form], errors);
+        if (status == ST_OK)
+            status = st_program_run_again(ready->program, ready->workspace, estimate->input_values,
+                                          ready->values, ready->checks);
+        if (status != ST_OK || st_replayed_plan(estimate->sheet) == NULL)
+            return status;
+        double replayed = ready->values[estimate->shown_count]; /* the first of what is aside */
+        size_t form = isfinite(replayed) && replayed > 0 ? ST_REPLAYED : ST_CLOSED_FORM;
+        if (form == handle->form)
+            return ST_OK;
+        status = take_form(handle, form) ? ST_OK : st_out_of_memory(errors);
+    }
+    return status;
+}
+
 static st_status evaluate(st_estimate_handle *handle, st_errors *errors)
 {
-    st_kept_program *kept = &handle->reports[handle->form];
-    st_status status = keep_report(&handle->estimate, kept, errors);
-    return status == ST_OK ? st_estimate_evaluate(&handle->estimate, &kept->ready, errors) : status;
+    st_status status = run_report(handle, errors);
+    return status == ST_OK
+               ? st_estimate_take(&handle->estimate, &handle->reports[handle->form].ready, errors)
+               : status;
 }
 
 st_status st_handle_compute(st_estimate_handle *handle, st_errors *errors)

@@ -56,9 +56,7 @@ typedef struct st_estimate_handle {
     const st_provider *const *providers[ST_FORMS];
     size_t provider_counts[ST_FORMS];
     size_t form;
-    bool has_old_band;    /* estimate.band is of other settings */
-    st_kept_program asks; /* whether the plan is replayed; see choose_form */
-    bool *asks_for;       /* per input: that program reads it */
+    bool has_old_band; /* estimate.band is of other settings */
     st_kept_program reports[ST_FORMS];
 
     const char *

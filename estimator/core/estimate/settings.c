@@ -9,7 +9,6 @@
 #include "estimate/handle.h"
 
 #include "base/memory.h"
-#include "estimate/stage_layers.h"
 #include "job/bind.h"
 
 #include <math.h>
@@ -218,82 +217,15 @@ static void give_back(const batch *self, const change_log *log)
     }
 }
 
-/* The providers of a form, made when they are asked for; false when out of memory. */
-static bool has_providers(st_estimate_handle *handle, size_t form)
-{
-    st_estimate other = handle->estimate;
-    if (handle->providers[form] != NULL)
-        return true;
-    other.providers = other.whole;
-    other.provider_count = other.whole_count;
-    if (form == ST_CLOSED_FORM && !st_estimate_drop_replays(&other, handle->arena))
-        return false;
-    handle->providers[form] = other.providers;
-    handle->provider_counts[form] = other.provider_count;
-    return true;
-}
-
-/* Whether the plan is replayed now; only where the program that says so reads a changed input. */
-static st_status choose_form(st_estimate_handle *handle, const change_log *log, st_errors *errors)
-{
-    st_estimate *estimate = &handle->estimate;
-    const char *asked = st_replayed_plan(estimate->sheet);
-    if (asked == NULL)
-        return ST_OK;
-    bool is_new = handle->asks.arena == NULL;
-    if (is_new) {
-        st_estimate whole = *estimate;
-        whole.providers = whole.whole;
-        whole.provider_count = whole.whole_count;
-        st_status status = st_kept_names(&whole, &asked, 1, &handle->asks, NULL);
-        if (status == ST_ERR_MEMORY)
-            return st_out_of_memory(errors);
-        if (status != ST_OK) /* as for a job that is loaded */
-            return ST_OK;
-        handle->asks_for =
-            st_arena_alloc(handle->asks.arena, estimate->input_count + 1, sizeof(bool));
-        if (handle->asks_for == NULL) {
-            st_kept_drop(&handle->asks);
-            return st_out_of_memory(errors);
-        }
-        st_program_inputs(handle->asks.ready.program, handle->asks_for);
-    }
-    bool reads = is_new;
-    for (size_t i = 0; i < log->count; i++)
-        reads = reads || handle->asks_for[log->inputs[i].index];
-    if (!reads)
-        return ST_OK;
-    double value = 0;
-    st_status status =
-        st_program_run_again(handle->asks.ready.program, handle->asks.ready.workspace,
-                             handle->input_values, &value, NULL);
-    if (status != ST_OK)
-        return status;
-    size_t form = isfinite(value) && value > 0 ? ST_REPLAYED : ST_CLOSED_FORM;
-    if (!has_providers(handle, form))
-        return st_out_of_memory(errors);
-    handle->form = form;
-    estimate->providers = handle->providers[form];
-    estimate->provider_count = handle->provider_counts[form];
-    return ST_OK;
-}
-
 static st_status change_values(const batch *self)
 {
     st_estimate_handle *handle = self->handle;
     change_log log = {0};
-    const size_t form = handle->form;
-    const st_estimate before = handle->estimate;
     st_status status = take_values(self, &log);
-    if (status == ST_OK)
-        status = choose_form(handle, &log, self->errors);
-    /* The last step that can fail. */
     if (status == ST_OK && log.unsettled)
         status = st_handle_list_shown(handle, self->errors);
     if (status != ST_OK) {
         give_back(self, &log);
-        handle->estimate = before;
-        handle->form = form;
         return status;
     }
     handle->has_old_band = true;

@@ -3,7 +3,6 @@
 #include "estimate/summary_values.h"
 
 #include "base/memory.h"
-#include "job/bind.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,14 +23,13 @@ static void add_part(const st_sheet *sheet, const char *name, const st_enum *mem
         add_name(values, st_summary_cell(sheet, name, i, arena));
 }
 
-st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
-                             st_summary_values *values, st_errors *errors)
+/* Names of the summary, each once; bars of what the job cannot have have no numbers. */
+static bool list_names(const st_estimate *estimate, st_arena *arena, st_summary_values *values)
 {
     *values = (st_summary_values){.names = st_arena_alloc(arena, MOST, sizeof *values->names)};
     st_absence absence;
     if (values->names == NULL || !st_estimate_find_absent(estimate, arena, &absence))
-        return st_out_of_memory(errors);
-    /* Bars of what the job cannot have have no numbers, and cost nothing. */
+        return false;
     const st_sheet *sheet = estimate->sheet;
     const st_summary *summary = st_sheet_summary(sheet);
     for (size_t i = 0; i < summary->answer_count; i++) {
@@ -51,35 +49,59 @@ st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
             add_part(sheet, bar->parts[k].hidden, members, arena, values);
         }
     }
+    return true;
+}
+
+bool st_summary_names(const st_estimate *estimate, st_arena *arena, const char ***names,
+                      size_t *count)
+{
+    st_summary_values values;
+    bool good = list_names(estimate, arena, &values);
+    *names = values.names;
+    *count = values.count;
+    return good;
+}
+
+/* The value of a name that the estimate computes; false where it does not. */
+static bool is_known(const st_estimate *estimate, const char *name, double *value)
+{
+    size_t shown = estimate->shown_count;
+    size_t i = ST_FIND(estimate->shown, shown, name, name);
+    if (i == SIZE_MAX) {
+        size_t aside = st_text_at(estimate->aside, estimate->aside_count, name);
+        i = aside < estimate->aside_count ? shown + aside : SIZE_MAX;
+    }
+    if (estimate->values == NULL || i == SIZE_MAX)
+        return false;
+    *value = estimate->values[i];
+    return true;
+}
+
+st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
+                             st_summary_values *values, st_errors *errors)
+{
+    if (!list_names(estimate, arena, values))
+        return st_out_of_memory(errors);
     if (values->count <= 0)
         return ST_OK;
     double *numbers = st_arena_alloc(arena, values->count, sizeof *numbers);
     if (numbers == NULL)
         return st_out_of_memory(errors);
-    const st_program *program = NULL;
-    const st_given given = {st_job_settles, estimate->job};
-    /* Of the names that the estimate shows the value is there; the others come to the end. The
-     * number of the first. */
+    /* What has a value comes first. */
     size_t known = 0;
-    for (size_t i = 0; i < values->count && estimate->values != NULL; i++) {
-        size_t at = ST_FIND(estimate->shown, estimate->shown_count, name, values->names[i]);
-        if (at == SIZE_MAX)
-            continue;
+    for (size_t i = 0; i < values->count; i++) {
         const char *name = values->names[i];
+        if (!is_known(estimate, name, &numbers[known]))
+            continue;
         values->names[i] = values->names[known];
-        values->names[known] = name;
-        numbers[known++] = estimate->values[at];
+        values->names[known++] = name;
     }
-    const st_program_options options = {.outputs = values->names + known,
-                                        .output_count = values->count - known,
-                                        .providers = estimate->providers,
-                                        .provider_count = estimate->provider_count,
-                                        .given = estimate->alone ? &given : NULL,
-                                        .without_checks = true};
     values->values = numbers;
     if (known == values->count)
         return ST_OK;
-    st_status status = st_program_compile(estimate->sheet, &options, arena, &program, errors);
+    const st_program *program = NULL;
+    st_status status = st_estimate_compile_names(estimate, values->names + known,
+                                                 values->count - known, arena, &program, errors);
     if (status != ST_OK)
         return status;
     st_workspace *workspace = st_workspace_create(program);

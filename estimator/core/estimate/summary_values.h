@@ -12,6 +12,9 @@ typedef struct st_summary_values {
     size_t count;
 } st_summary_values;
 
+/* The names of the summary, each once; false when out of memory. */
+bool st_summary_names(const st_estimate *estimate, st_arena *arena, const char ***names,
+                      size_t *count) ST_NODISCARD;
 /* Computes all that the summary names, members of families included. Lives in the arena. */
 st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
                              st_summary_values *values, st_errors *errors) ST_NODISCARD;

@@ -604,10 +604,17 @@ static bool is_below(const char *path, const char *section, const char *name)
 
 const st_key *st_key_in(const char *section, const char *name)
 {
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        if (is_below(keys[i].path, section, name))
-            return &keys[i];
-    return NULL;
+    enum { LONGEST = 128 };
+    char path[LONGEST];
+    size_t length = strlen(section);
+    size_t name_length = strlen(name);
+    /* Longer than any key; and a name with a dot is none of this very section. */
+    if (length + name_length + 2 > LONGEST || memchr(name, '.', name_length) != NULL)
+        return NULL;
+    memcpy(path, section, length);
+    path[length] = '.';
+    memcpy(&path[length + (length > 0 ? 1 : 0)], name, name_length + 1);
+    return st_key_find(path);
 }
 
 const st_key_section *st_section_in(const char *section, const char *name)

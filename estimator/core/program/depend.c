@@ -31,26 +31,3 @@ size_t st_program_first_dependent(const st_program *program, const char *provide
         check++;
     return check;
 }
-
-typedef struct input_marks {
-    bool *inputs;
-    size_t count;
-} input_marks;
-
-static void mark_input(void *context, uint32_t slot)
-{
-    const input_marks *marks = context;
-    if (slot < marks->count)
-        marks->inputs[slot] = true;
-}
-
-void st_program_inputs(const st_program *program, bool *inputs)
-{
-    input_marks marks = {inputs, program->sheet->input_count};
-    for (size_t i = 0; i < program->instruction_count; i++)
-        st_instruction_visit(program, &program->instructions[i], mark_input, &marks);
-    for (size_t i = 0; i < program->output_count; i++)
-        mark_input(&marks, program->outputs[i].slot);
-    for (size_t i = 0; i < program->check_count; i++)
-        mark_input(&marks, program->checks[i].slot);
-}

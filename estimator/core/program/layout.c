@@ -224,6 +224,7 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
 void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
 {
     workspace->has_row = false;
+    workspace->has_trial_row = false;
     const st_program *program = workspace->program;
     workspace->step_count = 0;
     workspace->fetch_count = 0;

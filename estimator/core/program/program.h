@@ -32,15 +32,16 @@ size_t st_program_register_count(const st_program *program);
  * none does. `arena` is for scratch; without memory 0, as if all did.
  */
 size_t st_program_first_dependent(const st_program *program, const char *provider, st_arena *arena);
-/* Sets inputs[i] for each input of the sheet that outputs or checks depend on. */
-void st_program_inputs(const st_program *program, bool *inputs);
 /*
  * As st_program_run_one, which it calls where the workspace ran something else last; else only what
  * depends on inputs that changed since then runs, with the same bits.
  */
 st_status st_program_run_again(const st_program *program, st_workspace *workspace,
-                               const double *inputs, double *outputs,
-                               double *checks) ST_NODISCARD;
+                               const double *inputs, double *outputs, double *checks) ST_NODISCARD;
+/* The outputs of the row that the workspace ran last, alone, with another value of one input; the
+ * row stays the last one. */
+st_status st_program_try(const st_program *program, st_workspace *workspace, size_t input,
+                         double value, double *outputs) ST_NODISCARD;
 /* One line per operation, for `sheet show --program` and tests. */
 void st_program_print(const st_program *program, st_buffer *buffer);
 /* Reports each cell that has no value whatever the inputs are, such as one of 1/0. */

@@ -11,45 +11,118 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct reach {
-    const bool *depends; /* per slot */
-    bool found;
-} reach;
+enum { WORD_BITS = 64 };
 
-static void look(void *context, uint32_t slot)
+static size_t words_for(size_t bits)
 {
-    reach *search = context;
-    search->found = search->found || search->depends[slot];
+    return bits / WORD_BITS + 1;
 }
 
-/* Lists the instructions that depend on an input, in the order of single rows, with one of
- * ST_OP_CONSTANT behind them; false when out of memory. */
+/* The place of the lowest bit that is set; there is one. */
+static size_t lowest(uint64_t bits)
+{
+    return (size_t)__builtin_ctzll(bits);
+}
+
+static void join(uint64_t *target, const uint64_t *source, size_t words)
+{
+    for (size_t i = 0; i < words; i++)
+        target[i] |= source[i];
+}
+
+/* The inputs on which each slot depends, a bit each; NULL when out of memory. */
+static uint64_t *find_inputs(const st_program *program, size_t words)
+{
+    uint64_t *inputs = calloc((program->slot_count + 1) * words, sizeof *inputs);
+    for (size_t i = 0; inputs != NULL && i < program->sheet->input_count; i++)
+        inputs[i * words + i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
+    for (size_t i = 0; inputs != NULL && i < program->instruction_count; i++) {
+        const st_instruction *each = &program->instructions[i];
+        uint64_t *target = &inputs[each->target * words];
+        if (each->op == ST_OP_CALL) {
+            const st_program_call *call = &program->calls[each->a];
+            for (size_t k = 0; k < call->provider->argument_count; k++)
+                join(target, &inputs[call->arguments[k] * words], words);
+            continue;
+        }
+        join(target, &inputs[each->a * words], words);
+        if (each->op >= ST_OP_ADD)
+            join(target, &inputs[each->b * words], words);
+        if (each->op == ST_OP_SELECT)
+            join(target, &inputs[each->c * words], words);
+    }
+    return inputs;
+}
+
+/* Bit c of row r becomes bit r of row c: the off-diagonal halves of ever smaller squares change
+ * places. */
+static void transpose(uint64_t rows[WORD_BITS])
+{
+    uint64_t mask = UINT64_MAX >> WORD_BITS / 2;
+    for (size_t half = WORD_BITS / 2; half != 0; half /= 2, mask ^= mask << half)
+        for (size_t r = 0; r < WORD_BITS; r = ((r | half) + 1) & ~half) {
+            const uint64_t swap = ((rows[r] >> half) ^ rows[r | half]) & mask;
+            rows[r] ^= swap << half;
+            rows[r | half] ^= swap;
+        }
+}
+
+/* Finds for every input the instructions in the order of single rows that depend on it, a bit each;
+ * false when out of memory. */
+static bool find_reaches(const st_program *program, st_workspace *workspace)
+{
+    if (workspace->reaches != NULL)
+        return true;
+    const size_t words = words_for(program->sheet->input_count);
+    const size_t row = words_for(program->instruction_count);
+    uint64_t *inputs = find_inputs(program, words);
+    uint64_t *reaches =
+        inputs != NULL ? calloc(program->sheet->input_count * row + 1, sizeof *reaches) : NULL;
+    /* Square by square of instructions and inputs. */
+    for (size_t first = 0; reaches != NULL && first < program->instruction_count;
+         first += WORD_BITS)
+        for (size_t word = 0; word < words; word++) {
+            uint64_t square[WORD_BITS] = {0};
+            for (size_t i = 0; i < WORD_BITS && first + i < program->instruction_count; i++)
+                square[i] = inputs[program->grouped[first + i].target * words + word];
+            transpose(square);
+            for (size_t i = 0; i < WORD_BITS; i++)
+                if (word * WORD_BITS + i < program->sheet->input_count)
+                    reaches[(word * WORD_BITS + i) * row + first / WORD_BITS] = square[i];
+        }
+    free(inputs);
+    workspace->reaches = reaches;
+    return reaches != NULL;
+}
+
+/* Writes the instructions that depend on an input, in the order of single rows, with one of
+ * ST_OP_CONSTANT behind them; returns how many they are. */
+static size_t list_reached(const st_program *program, const st_workspace *workspace, size_t input,
+                           st_instruction *list)
+{
+    const size_t row = words_for(program->instruction_count);
+    const uint64_t *reached = &workspace->reaches[input * row];
+    size_t count = 0;
+    for (size_t word = 0; word < row; word++)
+        for (uint64_t left = reached[word]; left != 0; left &= left - 1)
+            list[count++] = program->grouped[word * WORD_BITS + lowest(left)];
+    list[count].op = ST_OP_CONSTANT;
+    return count;
+}
+
+/* The same, kept for the next time; false when out of memory. */
 static bool list_dependents(const st_program *program, st_workspace *workspace, size_t input)
 {
     if (workspace->dependents[input] != NULL)
         return true;
-    bool *depends = calloc(program->slot_count + 1, sizeof *depends);
     st_instruction *list = calloc(program->instruction_count + 1, sizeof *list);
-    size_t count = 0;
-    if (depends != NULL)
-        depends[input] = true;
-    for (size_t i = 0; depends != NULL && list != NULL && i < program->instruction_count; i++) {
-        reach search = {.depends = depends};
-        st_instruction_visit(program, &program->grouped[i], look, &search);
-        if (!search.found)
-            continue;
-        depends[program->grouped[i].target] = true;
-        list[count++] = program->grouped[i];
-    }
-    st_instruction *kept =
-        depends != NULL && list != NULL ? realloc(list, (count + 1) * sizeof *list) : NULL;
-    free(depends);
-    if (kept == NULL) {
+    if (list == NULL || !find_reaches(program, workspace)) {
         free(list);
         return false;
     }
-    kept[count].op = ST_OP_CONSTANT;
-    workspace->dependents[input] = kept;
+    size_t count = list_reached(program, workspace, input, list);
+    st_instruction *kept = realloc(list, (count + 1) * sizeof *list);
+    workspace->dependents[input] = kept != NULL ? kept : list;
     workspace->dependent_counts[input] = count;
     return true;
 }
@@ -94,10 +167,38 @@ st_status st_program_run_again(const st_program *program, st_workspace *workspac
 {
     if (workspace->has_row && has_lists(program, workspace) &&
         run_dependents(program, workspace, inputs)) {
+        workspace->has_trial_row = false;
         st_scalars_give(program, workspace->scalars, outputs, checks);
         return ST_OK;
     }
     st_status status = st_program_run_one(program, workspace, inputs, outputs, checks);
     workspace->has_row = status == ST_OK;
     return status;
+}
+
+st_status st_program_try(const st_program *program, st_workspace *workspace, size_t input,
+                         double value, double *outputs)
+{
+    st_trial *trial = &workspace->trial;
+    if (trial->list == NULL)
+        trial->list = calloc(program->instruction_count + 1, sizeof *trial->list);
+    if (trial->scalars == NULL)
+        trial->scalars = calloc(program->slot_count + 1, sizeof *trial->scalars);
+    if (trial->list == NULL || trial->scalars == NULL || !find_reaches(program, workspace))
+        return ST_ERR_MEMORY;
+    double *scalars = trial->scalars;
+    if (!workspace->has_trial_row)
+        memcpy(scalars, workspace->scalars, program->slot_count * sizeof *scalars);
+    workspace->has_trial_row = true;
+    if (!trial->has_list || trial->input != input)
+        trial->count = list_reached(program, workspace, input, trial->list);
+    trial->has_list = true;
+    trial->input = input;
+    scalars[input] = value;
+    st_scalars_run(program, trial->list, scalars);
+    st_scalars_give(program, scalars, outputs, NULL);
+    scalars[input] = workspace->scalars[input];
+    for (size_t i = 0; i < trial->count; i++)
+        scalars[trial->list[i].target] = workspace->scalars[trial->list[i].target];
+    return ST_OK;
 }

@@ -340,7 +340,7 @@ bool st_program_is_well(const st_program *program, const st_workspace *workspace
     for (size_t i = 0; i < program->check_count; i++)
         if (checks[i] != 1.0)
             return false;
-    for (size_t i = 0; i < program->output_count; i++)
+    for (size_t i = 0; i + program->options.unjudged < program->output_count; i++)
         if (is_bad(outputs[i]))
             return false;
     for (size_t i = 0; i < program->call_count; i++) {
@@ -374,7 +374,7 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     status = verify_checks(&verifier);
     /* Every output without a value; cells that fail for the same reason are reported once. */
     const st_program *output_program = verifier.session.program;
-    for (size_t i = 0; i < output_program->output_count; i++) {
+    for (size_t i = 0; i + output_program->options.unjudged < output_program->output_count; i++) {
         size_t index = 0;
         const char *name = output_program->outputs[i].name;
         if (st_names_get(&output_program->sheet->cell_names, name, &index)) {

@@ -11,6 +11,7 @@ typedef struct st_workspace st_workspace;
 typedef struct st_program_options {
     const char *const *outputs; /* cells or inputs, may repeat; NULL: every cell */
     size_t output_count;
+    size_t unjudged; /* the last outputs, which may lack a value without being wrong */
     const st_provider *const *providers;
     size_t provider_count;
     bool without_checks;          /* leave the sheet's checks out */
