@@ -10,6 +10,7 @@
 
 #include <float.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ABOVE_ZERO         DBL_TRUE_MIN
@@ -606,15 +607,11 @@ const st_key *st_key_in(const char *section, const char *name)
 {
     enum { LONGEST = 128 };
     char path[LONGEST];
-    size_t length = strlen(section);
-    size_t name_length = strlen(name);
-    /* Longer than any key; and a name with a dot is none of this very section. */
-    if (length + name_length + 2 > LONGEST || memchr(name, '.', name_length) != NULL)
-        return NULL;
-    memcpy(path, section, length);
-    path[length] = '.';
-    memcpy(&path[length + (length > 0 ? 1 : 0)], name, name_length + 1);
-    return st_key_find(path);
+    const char *dot = section[0] != '\0' ? "." : "";
+    int length = snprintf(path, sizeof path, "%s%s%s", section, dot, name);
+    /* Longer than any key; a name with a dot is none of this very section. */
+    bool fits = length > 0 && length < LONGEST && strchr(name, '.') == NULL;
+    return fits ? st_key_find(path) : NULL;
 }
 
 const st_key_section *st_section_in(const char *section, const char *name)
