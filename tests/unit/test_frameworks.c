@@ -577,14 +577,14 @@ TEST_WITH(what_is_no_toml_is_refused, set_up, tear_down)
 {
     static const char *const cases[][2] = {
         {"[training\nseq_len = 4096\n",
-         "launch.toml:1: error: not TOML: found '[training', expected [section]\n"},
+         "launch.toml:1:10: error: not TOML: found the end of the line, expected ]\n"},
         {"[training]\nseq_len\n",
-         "launch.toml:2: error: not TOML: found 'seq_len', expected [section] or key = value\n"},
+         "launch.toml:2:1: error: not TOML: found 'seq_len', expected [table] or key = value\n"},
         {"[training]\n\nseq_len =  # nothing\n",
-         "launch.toml:3: error: not TOML: found 'seq_len =', expected key = value\n"},
+         "launch.toml:3:12: error: not TOML: found '# nothing', expected a text in quotes"},
         {"seq len = 4096\n",
-         "launch.toml:1: error: not TOML: found 'seq len = 4096', expected key = value\n"},
-        {" = 4096\n", "launch.toml:1: error: not TOML: found '= 4096', expected key = value\n"},
+         "launch.toml:1:1: error: not TOML: found 'seq len = 4096', expected [table] or key = value\n"},
+        {" = 4096\n", "launch.toml:1:2: error: not TOML: found '= 4096', expected a key\n"},
         {"a-line-of-more-than-forty-letters-without-a-sign\n",
          "found 'a-line-of-more-than-forty-letters-withou', expected"},
     };

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Settings from the syntax of a framework. Of TOML what such files use: sections, and keys with
- * texts, numbers, truth values and lists, which stay as they are written.
- */
+/* Settings from the syntax of a framework. */
 #include "launch/frameworks/settings.h"
+#include "launch/frameworks/toml.h"
 
 #include "base/json_read.h"
 #include "base/yaml.h"
 #include "steptime/keys.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define CARRIED "# steptime: "
 
-enum { NAME_BYTES = 256, MAX_CARRIED = 1024 };
+enum { MAX_CARRIED = 1024 };
 
 /* A key that is there twice has no value. */
 static void set_once(megatron_run *settings, const char *name, const char *value, int line)
@@ -32,122 +29,22 @@ static void set_once(megatron_run *settings, const char *name, const char *value
 
 /* ---- TOML ---- */
 
-static bool is_blank(char c)
+/* Values as Python writes them. */
+static void take_toml(void *context, const st_toml_value *value)
 {
-    return c == ' ' || c == '\t';
-}
-
-static megatron_line trimmed(megatron_line line)
-{
-    while (line.length > 0 && is_blank(line.text[0])) {
-        line.text++;
-        line.length--;
-    }
-    while (line.length > 0 && is_blank(line.text[line.length - 1]))
-        line.length--;
-    return line;
-}
-
-static void refuse_line(const megatron_run *settings, const megatron_line *line, const char *wanted)
-{
-    st_draft *draft = settings->draft;
-    ST_NOTE(draft, ST_ERR_SYNTAX, (st_place){.file = draft->request->file, .line = line->number},
-            "not TOML" ST_FOUND "'%.*s'" ST_EXPECTED "%s",
-            (int)(line->length < 40 ? line->length : 40), line->text, wanted);
-}
-
-/* The length of a value up to a comment outside quotes. */
-static size_t value_length(const char *text, size_t length)
-{
-    char quote = '\0';
-    size_t end = 0;
-    for (; end < length; end++) {
-        char c = text[end];
-        if (quote == '\0' && c == '#')
-            break;
-        if (quote == '\0' && (c == '"' || c == '\''))
-            quote = c;
-        else if (c == quote)
-            quote = '\0';
-    }
-    while (end > 0 && is_blank(text[end - 1]))
-        end--;
-    return end;
-}
-
-static char *without_bars(char *number)
-{
-    char *to = number;
-    for (const char *from = number; *from != '\0'; from++)
-        if (*from != '_')
-            *to++ = *from;
-    *to = '\0';
-    return number;
-}
-
-static const char *toml_value(megatron_run *settings, const char *text, size_t length)
-{
-    st_draft *draft = settings->draft;
-    bool quoted = length >= 2 && (text[0] == '"' || text[0] == '\'') && text[length - 1] == text[0];
-    if (length == 4 && memcmp(text, "true", 4) == 0)
-        return "True";
-    if (length == 5 && memcmp(text, "false", 5) == 0)
-        return "False";
-    char *copy = st_arena_copy(draft->arena, text + (quoted ? 1 : 0), length - (quoted ? 2 : 0));
-    if (copy == NULL)
-        st_draft_out_of_memory(draft);
-    else if (!quoted && isdigit((unsigned char)text[0])) /* 10_000 */
-        copy = without_bars(copy);
-    return st_or_none(copy);
-}
-
-/* Bare, dotted or quoted. */
-static bool is_key(const megatron_line *key)
-{
-    static const char others[] = {'_', '-', '.', '"', '\''};
-    for (size_t i = 0; i < key->length; i++)
-        if (!isalnum((unsigned char)key->text[i]) &&
-            memchr(others, key->text[i], sizeof others) == NULL)
-            return false;
-    return key->length > 0 && key->length < NAME_BYTES;
+    const char *text = value->text;
+    if (!value->quoted && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0))
+        text = text[0] == 't' ? "True" : "False";
+    set_once(context, value->name, text, value->line);
 }
 
 static void read_toml(megatron_run *settings)
 {
-    char section[NAME_BYTES] = "";
-    megatron_line line = {0};
-    for (size_t offset = 0; settings->draft->status == ST_OK &&
-                            megatron_next_line(settings->draft->request, &offset, &line);) {
-        megatron_line text = trimmed(line);
-        text.length = value_length(text.text, text.length);
-        if (text.length == 0)
-            continue;
-        if (text.text[0] != '[') {
-            const char *equals = memchr(text.text, '=', text.length);
-            char name[2 * NAME_BYTES];
-            if (equals == NULL) {
-                refuse_line(settings, &text, "[section] or key = value");
-                continue;
-            }
-            megatron_line key =
-                trimmed((megatron_line){text.text, (size_t)(equals - text.text), 0});
-            megatron_line value = trimmed(
-                (megatron_line){equals + 1, text.length - (size_t)(equals - text.text) - 1, 0});
-            value.length = value_length(value.text, value.length);
-            if (!is_key(&key) || value.length == 0) {
-                refuse_line(settings, &text, "key = value");
-                continue;
-            }
-            (void)snprintf(name, sizeof name, "%s%s%.*s", section, section[0] != '\0' ? "." : "",
-                           (int)key.length, key.text);
-            set_once(settings, name, toml_value(settings, value.text, value.length), text.number);
-        } else if (text.length - 1 > sizeof section || text.text[text.length - 1] != ']') {
-            refuse_line(settings, &text, "[section]");
-        } else {
-            memcpy(section, text.text + 1, text.length - 2);
-            section[text.length - 2] = '\0';
-        }
-    }
+    st_draft *draft = settings->draft;
+    const st_import_request *request = draft->request;
+    st_note(&draft->status,
+            st_toml_read(&(st_toml_source){request->file, request->text, request->length},
+                         take_toml, settings, draft->arena, draft->errors));
 }
 
 /* ---- YAML ---- */
