@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
+#include <regex.h>
 #include <string.h>
 
 enum { MOST_DEPTH = 64, SHOWN_BYTES = 40 };
@@ -35,6 +36,8 @@ typedef struct reader {
     known_name *names;
     size_t name_count;
     st_index index;
+    regex_t number;
+    regex_t word; /* other values without quotes */
     st_toml_take *take;
     void *context;
     st_arena *arena;
@@ -249,6 +252,8 @@ static const char *take_text(reader *r, bool may_be_several)
 static known_name *find_name(reader *r, const char *text)
 {
     uint32_t found = 0;
+    if (r->name_count == 0)
+        return NULL;
     ST_INDEX_FIND(&r->index, st_hash_text(0, text), found, strcmp(r->names[found].text, text) == 0);
     return found != ST_INDEX_NONE ? &r->names[found] : NULL;
 }
@@ -332,88 +337,21 @@ static const char *take_name(reader *r, const char *table, name_kind kind)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static size_t count_digits(const char *text, size_t length, const char *digits)
-{
-    size_t count = 0;
-    while (count < length && text[count] != '\0' && strchr(digits, text[count]) != NULL)
-        count++;
-    return count;
-}
+#define FIGURES(digits) digits "(_?" digits ")*"
+#define CLOCK           "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?"
+/* Whole numbers, also of other bases, and others; not "012", "1.", ".5" or "1__0". */
+static const char number_form[] =
+    "^([-+]?(inf|nan)|0x" FIGURES("[0-9a-fA-F]") "|0o" FIGURES("[0-7]") "|0b" FIGURES(
+        "[01]") "|[-+]?(0|[1-9](_?[0-9])*)([.]" FIGURES("[0-9]") ")?([eE][-+]?" FIGURES("[0-9]") ")"
+                                                                                                 "?"
+                                                                                                 ")"
+                                                                                                 "$";
+static const char word_form[] = "^(true|false|" CLOCK "|[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]" CLOCK
+                                "([Zz]|[-+][0-9]{2}:[0-9]{2})?)?)$";
 
-/* Digits with single '_' between them; 0 where there are none. */
-static size_t count_figures(const char *text, size_t length, const char *digits)
+static bool has_form(const regex_t *form, const char *text)
 {
-    size_t count = count_digits(text, length, digits);
-    while (count > 0 && count + 1 < length && text[count] == '_') {
-        const size_t more = count_digits(text + count + 1, length - count - 1, digits);
-        if (more == 0)
-            break;
-        count += more + 1;
-    }
-    return count;
-}
-
-static const char decimal[] = "0123456789";
-
-/* Whole numbers, also of other bases, and others; not "012", "1.", ".5", "1__0". */
-static bool is_number(const char *text, size_t length)
-{
-    static const char *const bases[][2] = {
-        {"0x", "0123456789abcdefABCDEF"}, {"0o", "01234567"}, {"0b", "01"}};
-    for (size_t i = 0; i < ST_COUNT(bases); i++)
-        if (length > 2 && memcmp(text, bases[i][0], 2) == 0)
-            return count_figures(text + 2, length - 2, bases[i][1]) == length - 2;
-    size_t at = length > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
-    if (length - at == 3 && (memcmp(text + at, "inf", 3) == 0 || memcmp(text + at, "nan", 3) == 0))
-        return true;
-    size_t figures = count_figures(text + at, length - at, decimal);
-    if (figures == 0 || (figures > 1 && text[at] == '0'))
-        return false;
-    at += figures;
-    if (at < length && text[at] == '.') {
-        figures = count_figures(text + at + 1, length - at - 1, decimal);
-        at += figures + 1;
-        if (figures == 0)
-            return false;
-    }
-    if (at < length && (text[at] == 'e' || text[at] == 'E')) {
-        at += at + 1 < length && (text[at + 1] == '-' || text[at + 1] == '+') ? 2 : 1;
-        figures = count_figures(text + at, length - at, decimal);
-        at += figures;
-        if (figures == 0)
-            return false;
-    }
-    return at == length;
-}
-
-/* "1979-05-27", "07:32:00.5", "1979-05-27T07:32:00-08:00": '9' is any digit of the pattern. */
-static bool is_date(const char *text, size_t length)
-{
-    static const char *const shapes[] = {"9999-99-99", "99:99:99", "9999-99-99T99:99:99"};
-    for (size_t i = 0; i < ST_COUNT(shapes); i++) {
-        const size_t shape = strlen(shapes[i]);
-        size_t at = 0;
-        while (at < shape && at < length &&
-               (shapes[i][at] == '9'   ? text[at] >= '0' && text[at] <= '9'
-                : shapes[i][at] == 'T' ? text[at] == 'T' || text[at] == 't' || text[at] == ' '
-                                       : text[at] == shapes[i][at]))
-            at++;
-        if (at < shape)
-            continue;
-        if (i > 0 && at < length && text[at] == '.') {
-            const size_t more = count_digits(text + at + 1, length - at - 1, decimal);
-            at += more > 0 ? more + 1 : 0;
-        }
-        if (i == 2 && length - at == 1 && (text[at] == 'Z' || text[at] == 'z'))
-            at++;
-        if (i == 2 && length - at == 6 && (text[at] == '+' || text[at] == '-') &&
-            count_digits(text + at + 1, 2, decimal) == 2 && text[at + 3] == ':' &&
-            count_digits(text + at + 4, 2, decimal) == 2)
-            at = length;
-        if (at == length)
-            return true;
-    }
-    return false;
+    return regexec(form, text, 0, NULL, 0) == 0;
 }
 
 /* A number, a truth value or a date, up to what can follow a value. */
@@ -428,14 +366,14 @@ static const char *take_word(reader *r)
         while (from + length < end_of(r) && strchr(",]}# \t\r\n", from[length]) == NULL)
             length++;
     }
-    const bool is_truth = (length == 4 && memcmp(from, "true", 4) == 0) ||
-                          (length == 5 && memcmp(from, "false", 5) == 0);
-    const bool counts = is_number(from, length);
-    if (!is_truth && !counts && !is_date(from, length)) {
+    st_buffer text = {0};
+    st_buffer_append(&text, from, length);
+    const char *word = keep(r, &text);
+    const bool counts = has_form(&r->number, word);
+    if (!counts && !has_form(&r->word, word)) {
         refuse(r, "a text in quotes, a number, true, false, a date, a list or a table");
         return "";
     }
-    st_buffer text = {0};
     for (size_t i = 0; i < length; i++)
         if (!counts || from[i] != '_')
             st_buffer_append(&text, from + i, 1);
@@ -578,6 +516,12 @@ st_status st_toml_read(const st_toml_source *source, st_toml_take *take, void *c
                 .arena = arena,
                 .errors = errors};
     static const char mark[] = "\xef\xbb\xbf";
+    if (regcomp(&r.number, number_form, REG_EXTENDED | REG_NOSUB) != 0)
+        return st_out_of_memory(errors);
+    if (regcomp(&r.word, word_form, REG_EXTENDED | REG_NOSUB) != 0) {
+        regfree(&r.number);
+        return st_out_of_memory(errors);
+    }
     check_characters(&r);
     r.at = source->text + (source->length >= 3 && memcmp(source->text, mark, 3) == 0 ? 3 : 0);
     r.line_start = r.at;
@@ -591,5 +535,7 @@ st_status st_toml_read(const st_toml_source *source, st_toml_take *take, void *c
         if (ok(&r) && r.at < end_of(&r) && *r.at != '\n' && !starts(&r, "\r\n"))
             refuse(&r, "the end of the line");
     }
+    regfree(&r.number);
+    regfree(&r.word);
     return r.status;
 }
