@@ -339,13 +339,11 @@ static const char *take_name(reader *r, const char *table, name_kind kind)
 
 #define FIGURES(digits) digits "(_?" digits ")*"
 #define CLOCK           "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?"
+#define DECIMAL         FIGURES("[0-9]")
 /* Whole numbers, also of other bases, and others; not "012", "1.", ".5" or "1__0". */
 static const char number_form[] =
     "^([-+]?(inf|nan)|0x" FIGURES("[0-9a-fA-F]") "|0o" FIGURES("[0-7]") "|0b" FIGURES(
-        "[01]") "|[-+]?(0|[1-9](_?[0-9])*)([.]" FIGURES("[0-9]") ")?([eE][-+]?" FIGURES("[0-9]") ")"
-                                                                                                 "?"
-                                                                                                 ")"
-                                                                                                 "$";
+        "[01]") "|[-+]?(0|[1-9](_?[0-9])*)([.]" DECIMAL ")?([eE][-+]?" DECIMAL ")?)$";
 static const char word_form[] = "^(true|false|" CLOCK "|[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]" CLOCK
                                 "([Zz]|[-+][0-9]{2}:[0-9]{2})?)?)$";
 
