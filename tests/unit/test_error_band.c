@@ -45,11 +45,12 @@ static st_status find(fixture *own, const st_error_kind *kind, const char *text,
 TEST_OF(the_own_stack_comes_first, fixture *own, set_up, tear_down)
 {
     st_error_band band;
-    st_error_kind kind = {"h200-sxm", "fp8", "experts", "own-stack", NULL};
+    st_error_kind kind = {"h200-sxm", "fp8", "experts", "own-stack", false, false, NULL};
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, own->arena),
                         "rows like this (h200-sxm, fp8, experts, own-stack) within 6 % (median) "
-                        "and 14 % (9 of 10), 31 rows");
+                        "and 20 % (9 of 10), 31 rows; 9 of 10 is the least that rows left out "
+                        "allow");
     kind.stack = "another";
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
     assert_int_equal(band.rows, 62);
@@ -61,30 +62,50 @@ TEST_OF(the_own_stack_comes_first, fixture *own, set_up, tear_down)
 TEST_WITH(one_row_of_a_fit_is_called_so, set_up, tear_down)
 {
     st_error_band band;
-    const st_error_kind kind = {"l40s", "16bit", "dense", "", NULL};
+    const st_error_kind kind = {"l40s", "16bit", "dense", "", false, false, NULL};
     assert_int_equal(find(*state, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, ((fixture *)*state)->arena),
                         "rows like this (l40s, 16bit, dense, any stack) within 7 % (median) and "
-                        "7 % (9 of 10), 1 row, all used in fits");
+                        "25 % (9 of 10), 1 row, all used in fits; 9 of 10 is the least that rows "
+                        "left out allow");
 }
 
 TEST_OF(what_nobody_measured_is_not_known, fixture *own, set_up, tear_down)
 {
     st_error_band band;
-    const st_error_kind kind = {"h200-sxm", "16bit", "experts", "own-stack", NULL};
+    const st_error_kind kind = {"h200-sxm", "16bit", "experts", "own-stack", false, false, NULL};
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, own->arena),
                         "not known: no measured steps of this kind (h200-sxm, 16bit, experts, "
-                        "own-stack)");
+                        "own-stack); 9 of 10 of kinds left out are within 35 %");
     band = (st_error_band){0};
     assert_non_null(
         strstr(st_error_band_text(&band, own->arena), "no measured steps for this sheet"));
 }
 
+/* A plan that no row has widens the band, and is named. */
+TEST_OF(other_plans_widen_the_band, fixture *own, set_up, tear_down)
+{
+    static const char rows[] =
+        "errors:\n"
+        "  - {gpu: l40s, precision: 16bit, model: dense, rows: 24, fitted: 0, median: 0.074,"
+        " nine_of_ten: 0.2385, bias: 0.074, plans: whole stages, sources: mine}\n";
+    st_error_band band;
+    st_error_kind kind = {"l40s", "16bit", "dense", "", false, true, NULL};
+    assert_int_equal(find(own, &kind, rows, &band), ST_OK);
+    assert_true(band.nine_of_ten == 0.2385 && !band.is_floor && band.no_plan == NULL);
+    kind.is_sharded = true;
+    assert_int_equal(find(own, &kind, rows, &band), ST_OK);
+    assert_true(band.nine_of_ten == 1.5 * 0.2385);
+    assert_non_null(strstr(st_error_band_text(&band, own->arena),
+                           "within 7 % (median) and 36 % (9 of 10), 24 rows; widened, no row has "
+                           "ZeRO 2 or 3"));
+}
+
 TEST_OF(a_wrong_table_is_told, fixture *own, set_up, tear_down)
 {
     st_error_band band;
-    const st_error_kind kind = {"l40s", "16bit", "dense", "", NULL};
+    const st_error_kind kind = {"l40s", "16bit", "dense", "", false, false, NULL};
     assert_int_equal(find(own, &kind,
                           "errors: [{gpu: l40s, precision: 16bit, model: dense, rows: few, "
                           "median: 0.074, nine_of_ten: 0.074, bias: 0.074}]\n",

@@ -2,6 +2,7 @@
 /* Known errors of a kind of estimates, and their words; see error_band.h. */
 #include "estimate/error_band.h"
 
+#include "base/word_sets.h"
 #include "base/yaml_read.h"
 #include "job/bind.h"
 #include "job/files.h"
@@ -13,8 +14,15 @@
 
 enum { BANDS_MAX = 2000, ROWS_OF_A_BAND = 10 };
 
-/* Of nine of ten estimates where no row of the kind was measured. */
-static const double unknown_band = 0.25;
+/*
+ * The least of nine of ten, by how many rows of the kind there are: with whole blocks of rows left
+ * out (docs/decisions/0082-bands-from-rows-left-out.md), 92 to 95 % of them are inside.
+ */
+static const double floor_of_many = 0.20;
+static const double floor_of_few = 0.25;
+static const double floor_of_none = 0.35;
+/* Over rows with other plans, where none of the kind has this one. */
+static const double other_plans = 1.5;
 
 /* ---- kinds ---- */
 
@@ -43,6 +51,8 @@ st_error_kind st_error_kind_of(const st_job *job)
                                         st_job_text(job, ST_KEY_PRECISION_WEIGHTS)),
         .model = st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0 ? "experts" : "dense",
         .stack = section_of(job, ST_KEY_STACK),
+        .is_sharded = st_job_number(job, ST_KEY_PARALLEL_ZERO) >= 2,
+        .has_stages = st_job_number(job, ST_KEY_PARALLEL_PP) > 1,
         .site = job->stack_errors};
 }
 
@@ -88,7 +98,7 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
         const st_yaml_node *node = list->items[i];
         static const char *const band_known[] = {"gpu",    "precision",   "model", "rows",
                                                  "median", "nine_of_ten", "bias",  "fitted",
-                                                 "stack",  "sources"};
+                                                 "stack",  "sources",     "plans"};
         candidate = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
         if (st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' must be a map")) {
             st_read_keys(reader, node, "an entry of 'errors'", band_known, ST_COUNT(band_known), 7);
@@ -103,6 +113,12 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
             candidate.nine_of_ten = read_number(reader, node, "nine_of_ten", 1e3);
             candidate.bias = read_number(reader, node, "bias", 1e3);
             candidate.sources = st_read_text(reader, node, "sources", "");
+            const char *plans = st_read_text(reader, node, "plans", "sharded whole stages");
+            candidate.no_plan =
+                !st_has_word(plans, asked.is_sharded ? "sharded" : "whole")
+                    ? asked.is_sharded ? "ZeRO 2 or 3" : "states that are not sharded"
+                : asked.has_stages && !st_has_word(plans, "stages") ? "stages of a pipeline"
+                                                                    : NULL;
         }
         if (reader->status != ST_OK)
             continue;
@@ -139,13 +155,25 @@ static st_status find_site(const st_paths *paths, const st_sheet *sheet, const s
         reader.status = st_error_band_find(paths, sheet, &base, arena, band, errors);
     if (reader.status != ST_OK)
         return reader.status;
-    const double most = band->rows > 0 ? band->nine_of_ten : unknown_band;
+    const double most = band->nine_of_ten > 0 ? band->nine_of_ten : floor_of_none;
     band->site_rows = (size_t)fabs(rows);
     band->has_table = true;
     band->median = share * median + (1 - share) * (band->rows > 0 ? band->median : most / 2);
     band->nine_of_ten = share * nine_of_ten + (1 - share) * most;
     band->bias = share * bias;
     return ST_OK;
+}
+
+/* What rows of few, or of other plans, say of the next one. */
+static void widen(st_error_band *band)
+{
+    const double least = band->rows >= ROWS_OF_A_BAND ? floor_of_many
+                         : band->rows > 0             ? floor_of_few
+                                                      : floor_of_none;
+    band->is_floor = band->nine_of_ten < least;
+    band->nine_of_ten = fmax(band->nine_of_ten, least);
+    if (band->no_plan != NULL)
+        band->nine_of_ten *= other_plans;
 }
 
 st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
@@ -164,6 +192,7 @@ st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
         st_yaml_reader reader = {.arena = arena, .errors = errors};
         band->has_table = true;
         choose(&reader, root, band);
+        widen(band);
         return reader.status;
     }
     return st_paths_read_yaml(paths, ST_FOLDER_ERRORS, name, arena, &root, errors);
@@ -191,17 +220,22 @@ const char *st_error_band_text(const st_error_band *band, st_arena *arena)
                                               : "any stack",
             band->site_rows >= ROWS_OF_A_BAND ? "" : ", too");
     if (band->rows == 0)
-        return st_arena_printf(arena, "not known: no measured steps of this kind (%s, %s, %s%s%s)",
-                               gpu, kind->precision, kind->model, has_stack ? ", " : "",
-                               kind->stack);
+        return st_arena_printf(
+            arena,
+            "not known: no measured steps of this kind (%s, %s, %s%s%s); 9 of 10 "
+            "of kinds left out are within %.0f %%",
+            gpu, kind->precision, kind->model, has_stack ? ", " : "", kind->stack,
+            100.0 * floor_of_none);
     return st_arena_printf(
         arena,
         "rows like this (%s, %s, %s, %s) within %.0f %% (median) and %.0f %% (9 of 10), "
-        "%zu row%s%s%s",
+        "%zu row%s%s%s%s%s%s",
         gpu, kind->precision, kind->model, has_stack ? kind->stack : "any stack",
         100.0 * band->median, 100.0 * band->nine_of_ten, band->rows, band->rows == 1 ? "" : "s",
         band->fitted == band->rows ? ", all used in fits" : "",
-        band->is_refined ? ", all estimated without plugins" : "");
+        band->is_refined ? ", all estimated without plugins" : "",
+        band->is_floor ? "; 9 of 10 is the least that rows left out allow" : "",
+        band->no_plan != NULL ? "; widened, no row has " : "", st_or_none(band->no_plan));
 }
 
 const char *st_error_band_short(const st_error_band *band, st_arena *arena)
@@ -230,5 +264,7 @@ void st_error_band_put(const st_error_band *band, st_node *map)
     st_put_number(node, "median", band->rows > 0 ? band->median : (double)NAN);
     st_put_number(node, "nine_of_ten", band->rows > 0 ? band->nine_of_ten : (double)NAN);
     st_put_number(node, "bias", band->rows > 0 ? band->bias : (double)NAN);
+    st_put_bool(node, "is_floor", band->is_floor);
+    st_put_text_or_null(node, "no_plan", st_or_none(band->no_plan));
     st_put_text_or_null(node, "sources", band->sources);
 }

@@ -23,6 +23,8 @@ typedef struct st_error_band {
     double nine_of_ten;  /* that nine of ten absolute errors do not exceed */
     double bias;         /* their mean with its sign; above 0 estimates are too high */
     const char *sources; /* folders of validation/, "" without rows */
+    bool is_floor;       /* nine_of_ten is the least that so few rows give */
+    const char *no_plan; /* the kind of plan that no row has, NULL: some have it */
     size_t site_rows;    /* runs of the site that corrected its stack; 0: it is not one */
 } st_error_band;
 

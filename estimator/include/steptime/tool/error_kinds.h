@@ -11,6 +11,8 @@ typedef struct st_error_kind {
     const char *precision; /* of GEMMs: "fp8", "fp32", or "16bit" for bf16 and fp16 */
     const char *model;     /* "dense" or "experts" */
     const char *stack;     /* "" for all of them, or where a job names none */
+    bool is_sharded;       /* ZeRO 2 or 3: gradients or weights in shards */
+    bool has_stages;       /* of a pipeline */
     const struct st_yaml_node *site; /* errors of runs that the stack was corrected by, or NULL */
 } st_error_kind;
 

@@ -60,7 +60,7 @@ typedef struct st_error_row {
     double error;
     bool fitted;
     const char *source;
-} st_error_row;
+} st_error_row; /* the kind has the plan of the row */
 
 typedef struct st_error_rows {
     st_error_row *items;
