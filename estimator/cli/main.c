@@ -37,6 +37,7 @@ static const struct verb_row {
     OWN(scale),
     OWN(timeline),
     OWN(traffic),
+    OWN(page),
     TOOL("export chakra", "workload"),
     TOOL("export simai", "workload"),
     TOOL("import layers", "launch"),

@@ -23,6 +23,7 @@ extern const cli_verb cli_verb_plugin_list;
 extern const cli_verb cli_verb_plugin_info;
 extern const cli_verb cli_verb_plugin_check;
 extern const cli_verb cli_verb_plugin_new;
+extern const cli_verb cli_verb_page;
 extern const cli_verb cli_verb_docs;
 extern const cli_verb cli_verb_completion;
 extern const cli_verb cli_verb_help;

@@ -4,12 +4,13 @@
  * works without any other file; YAML files also as the trees that the library would make of
  * them, so that it need not (base/yaml_packed.h).
  *
- *     embed ROOT OUTPUT.c OUTPUT.d
+ *     embed ROOT OUTPUT.c OUTPUT.d [WITHOUT...]
  *
  * It looks for the files itself and names the folders it looked into in the dependency file: a file
  * that is added, changed or removed makes the build run this tool again, and nothing has to be
- * listed anywhere. An output that would not change is left alone, so that nothing is rebuilt in
- * vain.
+ * listed anywhere. WITHOUT names folders of the rules that a build leaves out, or 'trees' where
+ * size matters more than the time to read a file. An output that would not change is left alone, so
+ * that nothing is rebuilt in vain.
  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -60,6 +61,7 @@ typedef struct embed_job {
     st_arena *arena;
     const char **paths; /* relative to the root */
     size_t count;
+    bool trees;
     st_buffer code;
     st_buffer dependencies;
 } embed_job;
@@ -235,7 +237,7 @@ static void write_code(embed_job *embedder)
         bool has_tree = false;
         st_buffer *code = &embedder->code;
         static const pattern yaml = {.ending = ".yaml"};
-        if (is_wanted(&yaml, path)) {
+        if (embedder->trees && is_wanted(&yaml, path)) {
             st_arena *arena = st_arena_create();
             const st_yaml_node *root = NULL;
             bool is_good =
@@ -303,18 +305,28 @@ static bool write_file(const char *path, const st_buffer *content)
     return complete;
 }
 
+static bool is_named(const char *word, int argc, char **argv)
+{
+    for (int i = 4; i < argc; i++)
+        if (strcmp(argv[i], word) == 0)
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: embed ROOT OUTPUT.c OUTPUT.d\n");
+    if (argc < 4) {
+        fprintf(stderr, "usage: embed ROOT OUTPUT.c OUTPUT.d [WITHOUT...]\n");
         return 2;
     }
     embed_job embedder = {.root = argv[1], .arena = st_arena_create()};
     if (embedder.arena == NULL)
         return 1;
     st_buffer_printf(&embedder.dependencies, "%s:", argv[2]);
+    embedder.trees = !is_named("trees", argc, argv);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        scan(&embedder, &rules[i], rules[i].folder, 0);
+        if (!is_named(rules[i].folder, argc, argv))
+            scan(&embedder, &rules[i], rules[i].folder, 0);
     st_sort(embedder.paths, embedder.count, sizeof embedder.paths[0], compare_names);
     write_code(&embedder);
     st_buffer_printf(&embedder.dependencies, "\n");

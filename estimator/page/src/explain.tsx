@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The explanation of a number, one level at a time: the formula typeset, with values, and what it
+// reads, down to the job's keys and the paper's equation.
+import katex from 'katex';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { firstError } from './engine';
+import { difference, valueText } from './format';
+import type { State, Store } from './store';
+import { useStore } from './use';
+
+export interface Step {
+  kind: 'cell' | 'function' | 'input';
+  name: string;
+  value: number | string | boolean | null;
+  unit: string;
+  doc: string | null;
+  cite: string | null;
+  formula?: string | null;
+  numbers?: string | null;
+  provider?: string | null;
+  refusal?: string | null;
+  key?: string | null;
+  origin?: string;
+  source?: string | null;
+  place?: string | null;
+  assumption?: boolean;
+  operands?: Step[];
+}
+
+/** TeX of the engine as mathematics; `trust` is off, so that no text of a job becomes markup. */
+export function Tex({ tex }: { tex: string }) {
+  const at = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (at.current) katex.render(tex, at.current, { displayMode: true, throwOnError: false, trust: false, strict: false, maxSize: 20, maxExpand: 200 });
+  }, [tex]);
+  return <div class="tex" ref={at} tabIndex={0} role="group" aria-label="formula" />;
+}
+
+/** The full reference of "li2024 eq. 6". */
+function Cite({ cite, references }: { cite: string; references: Record<string, string> }) {
+  const parts = cite.split(';').map((one) => one.trim());
+  return (
+    <ul class="cite">
+      {parts.map((part) => <li key={part}><strong>{part}</strong>{references[part.split(' ')[0] ?? ''] && <> {references[part.split(' ')[0] ?? '']}</>}</li>)}
+    </ul>
+  );
+}
+
+function Operand({ step, store, state }: { step: Step; store: Store; state: State }) {
+  const open = (): void => {
+    if (step.kind === 'function') return;
+    store.explain(step.name, [...state.path, state.cell ?? '']);
+  };
+  return (
+    <li class={step.assumption ? 'assumed' : ''}>
+      {step.kind === 'function'
+        ? <span class="name">{step.name}</span>
+        : <button class="name" onClick={open}>{step.name}</button>}
+      <span class="value">{valueText(step.value, step.unit)}</span>
+      <span class="doc">{step.doc}{step.kind === 'input' && step.assumption ? ' (assumed)' : ''}</span>
+    </li>
+  );
+}
+
+export function Explanation({ references, edit }: { references: Record<string, string>; edit: (cell: string) => void }) {
+  const [store, state] = useStore();
+  const { cell, path, values, doc, pin } = state;
+  const answer = useMemo(() => {
+    if (cell === null || values.size === 0) return null;
+    const found = store.explanation(cell);
+    return found.text ? (JSON.parse(found.text) as { explanation: Step }).explanation : firstError(found);
+  }, [cell, values]);
+  if (answer === null) return null;
+  if (typeof answer === 'string')
+    return <section class="panel explain" aria-label="Explanation"><p class="wrong" role="alert">{answer}</p></section>;
+  const step = answer;
+  const name = store.tex(step.name) ?? '';
+  const formula = step.formula ? store.tex(step.formula) : null;
+  const numbers = step.numbers && step.numbers !== step.formula ? store.tex(step.numbers) : null;
+  const result = valueText(step.value, step.unit);
+  const then = pin?.values.get(step.name)?.value;
+  const now = values.get(step.name)?.value;
+  const change = pin ? difference(now, then) : null;
+  const key = step.key ?? null;
+  return (
+    <section class="panel explain" aria-label="Explanation">
+      <nav class="path" aria-label="From">
+        {path.map((one, i) => <button key={i} onClick={() => store.explain(one, path.slice(0, i))}>{one}</button>)}
+      </nav>
+      <h2>{step.name} <span>= {result}</span>{change && <em>{change}</em>}</h2>
+      <p>{step.doc}</p>
+      {formula && <Tex tex={`\\begin{aligned}${name} &= ${formula}\\end{aligned}`} />}
+      {numbers && <Tex tex={`= ${numbers}`} />}
+      {step.formula && <pre class="source"><code>{step.formula}</code></pre>}
+      {step.provider && <p class="note">Computed by {step.provider}, which replaces the formula.</p>}
+      {step.refusal && <p class="note">{step.refusal}</p>}
+      {step.cite && <Cite cite={step.cite} references={references} />}
+      {step.kind === 'input' && (
+        <p class={step.assumption ? 'assumed' : ''}>
+          {key && <button onClick={() => showKey(key)}>{key}</button>}{' '}
+          {step.assumption ? 'is assumed' : `is given (${step.origin})`}{step.source ? `: ${step.source}` : ''}
+        </p>
+      )}
+      {step.operands && step.operands.length > 0 && (
+        <>
+          <h3>It reads</h3>
+          <ul class="operands">{step.operands.map((one, i) => <Operand key={i} step={one} store={store} state={state} />)}</ul>
+        </>
+      )}
+      {step.kind === 'cell' && (
+        <div class="buttons">
+          <button onClick={() => edit(step.name)}>Edit this formula{doc.sheet !== null ? ' in your sheet' : ''}</button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Opens the panel at a key and puts the cursor there. */
+export function showKey(key: string): void {
+  const row = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  for (let at = row?.parentElement; at; at = at.parentElement) if (at instanceof HTMLDetailsElement) at.open = true;
+  if (!row) {
+    const find = document.querySelector<HTMLInputElement>('.job .find');
+    if (find) {
+      find.value = key;
+      find.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+    requestAnimationFrame(() => document.getElementById(`key-${key}`)?.focus());
+    return;
+  }
+  row.scrollIntoView({ block: 'center' });
+  document.getElementById(`key-${key}`)?.focus();
+}

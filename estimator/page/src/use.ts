@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks that the parts share.
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { State, Store } from './store';
+
+export const StoreContext = createContext<Store>(null as unknown as Store);
+
+export function useStore(): [Store, State] {
+  const store = useContext(StoreContext);
+  const [state, set] = useState(store.state);
+  useEffect(() => store.subscribe(() => set(store.state)), [store]);
+  return [store, state];
+}
+
+/** What `work` finds for the newest `inputs`, once they rest; older answers are dropped. */
+export function useAnswer<T>(work: () => Promise<T>, inputs: unknown[], wait = 150): { value: T | null; error: string | null; busy: boolean } {
+  const [answer, set] = useState<{ value: T | null; error: string | null; busy: boolean }>({ value: null, error: null, busy: true });
+  const turn = useRef(0);
+  useEffect(() => {
+    const mine = ++turn.current;
+    set((old) => ({ ...old, busy: true }));
+    const timer = setTimeout(() => {
+      work().then(
+        (value) => mine === turn.current && set({ value, error: null, busy: false }),
+        (error: unknown) => mine === turn.current && set({ value: null, error: error instanceof Error ? error.message : String(error), busy: false }),
+      );
+    }, wait);
+    return () => clearTimeout(timer);
+  }, inputs);
+  return answer;
+}
+
+/** Hands the user a file. */
+export function save(name: string, text: string, type = 'text/plain'): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export const pictureOf = (svg: string): string => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
