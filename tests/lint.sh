@@ -24,6 +24,10 @@ mapfile -t scripts < <({
     find tests estimator -name '*.sh'
 } | sort)
 
+# The front end; ./dev page checks its types and its format.
+mapfile -t page_files < <(find estimator/page tests/page -name '*.ts' -o -name '*.tsx' \
+    -o -name '*.css' -o -name '*.mjs' | sort)
+
 # Runs one rule; whatever it prints is a violation.
 rule() {
     local name=$1 output
@@ -67,12 +71,12 @@ sizes() {
 # Every source names its licence on its first line (scripts: their second) and leaves nothing open.
 texts() {
     local file
-    for file in "${c_files[@]}" "${scripts[@]}"; do
+    for file in "${c_files[@]}" "${scripts[@]}" "${page_files[@]}"; do
         [[ $(head -n 2 -- "$file") == *'SPDX-License-Identifier: Apache-2.0'* ]] ||
             echo "$file: no SPDX line at the top"
     done
-    grep -nwE 'TODO|FIXME|XXX' -- "${c_files[@]}" || true
-    grep -nP '[ \t]+$' -- "${c_files[@]}" "${scripts[@]}" || true
+    grep -nwE 'TODO|FIXME|XXX' -- "${c_files[@]}" "${page_files[@]}" || true
+    grep -nP '[ \t]+$' -- "${c_files[@]}" "${scripts[@]}" "${page_files[@]}" || true
 }
 
 exports_of() {

@@ -13,9 +13,18 @@ const read = (file) => readFileSync(path.join(here, file), 'utf8');
 
 async function bundle(entry) {
   const result = await build({
-    entryPoints: [path.join(here, entry)], bundle: true, minify: true, write: false, format: 'iife', target: 'es2022',
-    jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none', logLevel: 'error',
-    alias: { 'steptime-engine': path.resolve(engine, 'engine.mjs') }, define: { 'import.meta.url': '"file:///"' },
+    entryPoints: [path.join(here, entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+    target: 'es2022',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'none',
+    logLevel: 'error',
+    alias: { 'steptime-engine': path.resolve(engine, 'engine.mjs') },
+    define: { 'import.meta.url': '"file:///"' },
     charset: 'utf8',
   });
   return result.outputFiles[0].text;
@@ -25,12 +34,15 @@ async function bundle(entry) {
 function mathStyle() {
   const folder = path.dirname(createRequire(import.meta.url).resolve('katex/dist/katex.min.css'));
   const used = /KaTeX_(Main-Regular|Math-Italic|Size[1-4]-Regular)\.woff2/;
-  return readFileSync(path.join(folder, 'katex.min.css'), 'utf8').replace(/@font-face\{[^}]*\}/g, (rule) => {
-    const file = used.exec(rule);
-    if (!file) return '';
-    const font = readFileSync(path.join(folder, 'fonts', file[0])).toString('base64');
-    return rule.replace(/src:[^;}]*/, `src:url(data:font/woff2;base64,${font})`);
-  });
+  return readFileSync(path.join(folder, 'katex.min.css'), 'utf8').replace(
+    /@font-face\{[^}]*\}/g,
+    (rule) => {
+      const file = used.exec(rule);
+      if (!file) return '';
+      const font = readFileSync(path.join(folder, 'fonts', file[0])).toString('base64');
+      return rule.replace(/src:[^;}]*/, `src:url(data:font/woff2;base64,${font})`);
+    },
+  );
 }
 
 /** "li2024": "Li et al. Title. 2024." */
@@ -38,22 +50,44 @@ function references() {
   const list = {};
   const bib = readFileSync(path.join(root, 'formulas/references.bib'), 'utf8');
   for (const [, key, body] of bib.matchAll(/^@\w+\{([^,\s]+),([\s\S]*?)^\}/gm)) {
-    const field = (name) => new RegExp(`^\\s*${name}\\s*=\\s*[{"]([\\s\\S]*?)[}"],?\\s*$`, 'm').exec(body)?.[1]?.replace(/[{}\\]/g, '').replace(/\s+/g, ' ');
+    const field = (name) =>
+      new RegExp(`^\\s*${name}\\s*=\\s*[{"]([\\s\\S]*?)[}"],?\\s*$`, 'm')
+        .exec(body)?.[1]
+        ?.replace(/[{}\\]/g, '')
+        .replace(/\s+/g, ' ');
     const authors = (field('author') ?? '').split(' and ');
     const who = authors.length > 2 ? `${authors[0]} et al.` : authors.join(' and ');
-    list[key] = [who, field('title'), field('year'), field('doi') ? `doi:${field('doi')}` : field('url') ?? (field('eprint') ? `arXiv:${field('eprint')}` : undefined)].filter(Boolean).join('. ');
+    list[key] = [
+      who,
+      field('title'),
+      field('year'),
+      field('doi')
+        ? `doi:${field('doi')}`
+        : (field('url') ?? (field('eprint') ? `arXiv:${field('eprint')}` : undefined)),
+    ]
+      .filter(Boolean)
+      .join('. ');
   }
   return list;
 }
 
 const inScript = (text) => text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
 const asData = (value) => JSON.stringify(value).replaceAll('<', '\\u003c');
-const css = mathStyle() + readFileSync(createRequire(import.meta.url).resolve('uplot/dist/uPlot.min.css'), 'utf8') + read('src/style.css');
-const wasm = gzipSync(readFileSync(path.join(engine, 'engine.wasm')), { level: 9 }).toString('base64');
-const lessons = readdirSync(path.join(here, 'lessons')).sort().map((name) => read(`lessons/${name}`));
+const css =
+  mathStyle() +
+  readFileSync(createRequire(import.meta.url).resolve('uplot/dist/uPlot.min.css'), 'utf8') +
+  read('src/style.css');
+const wasm = gzipSync(readFileSync(path.join(engine, 'engine.wasm')), { level: 9 }).toString(
+  'base64',
+);
+const lessons = readdirSync(path.join(here, 'lessons'))
+  .sort()
+  .map((name) => read(`lessons/${name}`));
 const [page, worker] = await Promise.all([bundle('src/main.tsx'), bundle('src/worker.ts')]);
 
-writeFileSync(output, `<!doctype html>
+writeFileSync(
+  output,
+  `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -72,6 +106,7 @@ writeFileSync(output, `<!doctype html>
 <script>${inScript(page)}</script>
 </body>
 </html>
-`);
+`,
+);
 const sizes = { engine: wasm.length, page: page.length, worker: worker.length, style: css.length };
 process.stdout.write(`${JSON.stringify(sizes)}\n`);

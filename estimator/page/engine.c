@@ -190,14 +190,10 @@ const char *page_open(const char *job, const char *sheet, const char *sets, size
     request.checks_warn = true;
     st_status status = st_estimate_create(&request, &estimate, self.errors);
     if (status == ST_OK) {
-        names all = names_of(estimate->sheet, self.arena);
-        st_estimate *whole = NULL;
-        request.cells = all.items;
-        request.cell_count = all.count;
-        if (all.count > 0 && st_estimate_create(&request, &whole, NULL) == ST_OK) {
-            st_estimate_destroy(estimate);
-            estimate = whole;
-        }
+        const names all = names_of(estimate->sheet, self.arena);
+        double *values = st_arena_alloc(self.arena, all.count + 1, sizeof *values);
+        if (values != NULL) /* what fails here is reported where it is read */
+            (void)!st_estimate_read_many(estimate, all.items, all.count, values, NULL);
         st_estimate_destroy(engine.estimate);
         engine.estimate = estimate;
     }
@@ -247,8 +243,8 @@ const char *page_set(const char *sets, size_t count)
     call self = begin();
     st_status status = engine.estimate != NULL ? ST_OK : ST_ERR_USAGE;
     count = split(sets, count, list);
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = st_estimate_set(engine.estimate, list[i], self.errors);
+    if (status == ST_OK)
+        status = st_estimate_set_many(engine.estimate, list, count, self.errors);
     return end(&self, status);
 }
 

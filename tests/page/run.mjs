@@ -14,11 +14,19 @@ const { chromium } = require('playwright-core');
 const program = path.join(root, 'build/estimator/cli/steptime');
 const shots = process.env.STEPTIME_SHOTS;
 const folder = mkdtempSync(path.join(tmpdir(), 'steptime-page-'));
-const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+const browserPath = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find(existsSync);
 
 /** What the program prints. */
 function steptime(...words) {
-  return execFileSync(program, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 1 << 26 });
+  return execFileSync(program, words, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    maxBuffer: 1 << 26,
+  });
 }
 
 function packed(name, ...words) {
@@ -27,8 +35,18 @@ function packed(name, ...words) {
   return `file://${file}`;
 }
 
-const arguments_ = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-const browser = await chromium.launch({ executablePath: browserPath, args: arguments_ });
+const arguments_ = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const browser = await chromium.launch({
+  executablePath: browserPath,
+  args: arguments_,
+});
 const address = packed('steptime.html');
 let failed = 0;
 let count = 0;
@@ -36,7 +54,10 @@ let count = 0;
 for (const [name, run] of Object.entries(cases)) {
   if (!name.includes(only)) continue;
   count++;
-  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, permissions: ['clipboard-read', 'clipboard-write'] });
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 1000 },
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
   const requests = [];
   const faults = [];
   await context.route(/^(?!file:|data:|blob:)/, (route) => {
@@ -55,12 +76,25 @@ for (const [name, run] of Object.entries(cases)) {
   const shoot = async (page, shot, options = {}) => {
     if (!shots) return;
     mkdirSync(shots, { recursive: true });
-    await page.screenshot({ path: path.join(shots, `${shot}.png`), ...options });
+    await page.screenshot({
+      path: path.join(shots, `${shot}.png`),
+      ...options,
+    });
   };
-  const tools = { open, packed, steptime, shoot, address, folder, context, axe: () => readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'), write: (file, text) => {
-    writeFileSync(path.join(folder, file), text);
-    return path.join(folder, file);
-  } };
+  const tools = {
+    open,
+    packed,
+    steptime,
+    shoot,
+    address,
+    folder,
+    context,
+    axe: () => readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'),
+    write: (file, text) => {
+      writeFileSync(path.join(folder, file), text);
+      return path.join(folder, file);
+    },
+  };
   try {
     const note = await run(tools);
     if (requests.length > 0) throw new Error(`requests: ${requests.join(' ')}`);
@@ -68,7 +102,9 @@ for (const [name, run] of Object.entries(cases)) {
     console.log(`ok ${count} - ${name}${note ? ` # ${note}` : ''}`);
   } catch (error) {
     failed++;
-    console.log(`not ok ${count} - ${name}\n  ${String(error?.stack ?? error).replaceAll('\n', '\n  ')}`);
+    console.log(
+      `not ok ${count} - ${name}\n  ${String(error?.stack ?? error).replaceAll('\n', '\n  ')}`,
+    );
   }
   await context.close();
 }

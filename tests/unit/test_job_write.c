@@ -9,7 +9,10 @@ static const char *written(fixture *own, const st_job_writing *file)
 {
     st_buffer text = {0};
     assert_int_equal(st_job_write(file, own->arena, &text, own->errors), ST_OK);
-    return st_buffer_keep(&text, own->arena);
+    const size_t length = text.length;
+    const char *kept = st_buffer_keep(&text, own->arena);
+    assert_int_equal(strlen(kept), length); /* nothing of a section that was taken back */
+    return kept;
 }
 
 static void assert_has(const char *text, const char *part)

@@ -138,6 +138,7 @@ static size_t write_section(const writer *output, const char *section, bool sets
                          : write_keys(output, section, sets_only || name != NULL, indent + STEP);
     if (written == 0 && !output->buffer->failed) {
         output->buffer->length = name != NULL ? head : start;
+        output->buffer->data[output->buffer->length] = '\0';
         if (name != NULL)
             st_buffer_quoted(output->buffer, " ", name, "\n");
     }

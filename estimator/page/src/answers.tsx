@@ -7,12 +7,26 @@ import type { Bar, State, Store } from './store';
 import { useStore } from './use';
 
 /** A number that opens its explanation. */
-export function Number_({ store, state, cell, text }: { store: Store; state: State; cell: Cell | undefined; text?: string }) {
+export function Number_({
+  store,
+  state,
+  cell,
+  text,
+}: {
+  store: Store;
+  state: State;
+  cell: Cell | undefined;
+  text?: string;
+}) {
   if (!cell || cell.name === '') return <span class="number">–</span>;
   const change = state.pin ? difference(cell.value, state.pin.values.get(cell.asked)?.value) : null;
   const words = text ?? (cell.text || '–');
   return (
-    <button class={`number ${state.cell === cell.name ? 'chosen' : ''}`} onClick={() => store.explain(cell.name)} title={`Explain ${cell.name}`}>
+    <button
+      class={`number ${state.cell === cell.name ? 'chosen' : ''}`}
+      onClick={() => store.explain(cell.name)}
+      title={`Explain ${cell.name}`}
+    >
       {words}
       {change && <em class={change.startsWith('+') ? 'up' : 'down'}>{change}</em>}
     </button>
@@ -22,23 +36,37 @@ export function Number_({ store, state, cell, text }: { store: Store; state: Sta
 function Tiles({ store, state }: { store: Store; state: State }) {
   const { shape, values } = state;
   if (!shape) return null;
-  const parts = shape.answer.filter((part) => part.line < 2 && (values.get(part.cell)?.value ?? 0) !== 0);
+  const parts = shape.answer.filter(
+    (part) => part.line < 2 && (values.get(part.cell)?.value ?? 0) !== 0,
+  );
   const step = values.get('@step');
-  if (parts.length === 0 && step) parts.push({ label: 'per step', cell: '@step', inner: null, line: 0 });
+  if (parts.length === 0 && step)
+    parts.push({ label: 'per step', cell: '@step', inner: null, line: 0 });
   return (
     <div class="tiles">
       {parts.map((part, i) => {
         const cell = values.get(part.cell);
-        const inner = part.inner ? values.get(part.inner)?.text ?? '' : '';
+        const inner = part.inner ? (values.get(part.inner)?.text ?? '') : '';
         const label = (part.label ?? '').replace(/\{.*?\}/, inner) || cell?.name;
         return (
           <div key={part.cell} class={i === 0 ? 'tile first' : 'tile'}>
-            {cell && <Number_ store={store} state={state} cell={cell} text={answerText(cell, part.label)} />}
+            {cell && (
+              <Number_
+                store={store}
+                state={state}
+                cell={cell}
+                text={answerText(cell, part.label)}
+              />
+            )}
             <span>{label}</span>
           </div>
         );
       })}
-      {shape.bars.filter((bar) => bar.limit).map((bar) => <Fit key={bar.title} bar={bar} store={store} state={state} />)}
+      {shape.bars
+        .filter((bar) => bar.limit)
+        .map((bar) => (
+          <Fit key={bar.title} bar={bar} store={store} state={state} />
+        ))}
     </div>
   );
 }
@@ -51,7 +79,9 @@ function Fit({ bar, store, state }: { bar: Bar; store: Store; state: State }) {
   return (
     <div class={`tile ${fits ? 'fits' : 'exceeds'}`}>
       <Number_ store={store} state={state} cell={total} />
-      <span>{fits ? 'fits' : 'does not fit'}: {bar.title.toLowerCase()} of {limit.text}</span>
+      <span>
+        {fits ? 'fits' : 'does not fit'}: {bar.title.toLowerCase()} of {limit.text}
+      </span>
     </div>
   );
 }
@@ -64,15 +94,35 @@ function BarChart({ bar, store, state }: { bar: Bar; store: Store; state: State 
   const whole = total.value;
   const member = bar.member ? Math.max(0, values.get(bar.member)?.value ?? 0) : 0;
   const rows = bar.parts
-    .map((part) => ({ label: part.label, cell: values.get(part.cells[member] ?? part.cells[0] ?? ''), hidden: values.get(part.hidden[member] ?? part.hidden[0] ?? '') }))
+    .map((part) => ({
+      label: part.label,
+      cell: values.get(part.cells[member] ?? part.cells[0] ?? ''),
+      hidden: values.get(part.hidden[member] ?? part.hidden[0] ?? ''),
+    }))
     .filter(({ cell, hidden }) => Math.max(cell?.value ?? 0, hidden?.value ?? 0) >= 0.0005 * whole);
-  const most = limit?.value ? Math.max(whole, limit.value) : Math.max(...rows.map(({ cell, hidden }) => (cell?.value ?? 0) + (hidden?.value ?? 0)), 1e-300);
+  const most = limit?.value
+    ? Math.max(whole, limit.value)
+    : Math.max(
+        ...rows.map(({ cell, hidden }) => (cell?.value ?? 0) + (hidden?.value ?? 0)),
+        1e-300,
+      );
   let start = 0;
   return (
     <figure class="bars">
-      <figcaption>{bar.title}{bar.members?.[member] ? `, ${bar.members[member]} ${bar.kind ?? ''}` : ''}: {total.text}{limit ? ` of ${limit.text}` : ''}</figcaption>
+      <figcaption>
+        {bar.title}
+        {bar.members?.[member] ? `, ${bar.members[member]} ${bar.kind ?? ''}` : ''}: {total.text}
+        {limit ? ` of ${limit.text}` : ''}
+      </figcaption>
       <table>
-        <thead class="unseen"><tr><th>part</th><th>value</th><th>share</th><th>bar</th></tr></thead>
+        <thead class="unseen">
+          <tr>
+            <th>part</th>
+            <th>value</th>
+            <th>share</th>
+            <th>bar</th>
+          </tr>
+        </thead>
         <tbody>
           {rows.map(({ label, cell, hidden }, i) => {
             const value = cell?.value ?? 0;
@@ -81,12 +131,25 @@ function BarChart({ bar, store, state }: { bar: Bar; store: Store; state: State 
             return (
               <tr key={label}>
                 <th scope="row">{label}</th>
-                <td><Number_ store={store} state={state} cell={cell} /></td>
+                <td>
+                  <Number_ store={store} state={state} cell={cell} />
+                </td>
                 <td class="share">{Math.round((100 * value) / whole)} %</td>
                 <td class="track" aria-hidden="true">
                   <div class="line">
-                    <i class={`fill c${i % 8}`} style={{ marginLeft: `${(100 * left) / most}%`, width: `${(100 * value) / most}%` }} />
-                    {hidden && (hidden.value ?? 0) > 0 && <i class="hidden" style={{ width: `${(100 * (hidden.value ?? 0)) / most}%` }} />}
+                    <i
+                      class={`fill c${i % 8}`}
+                      style={{
+                        marginLeft: `${(100 * left) / most}%`,
+                        width: `${(100 * value) / most}%`,
+                      }}
+                    />
+                    {hidden && (hidden.value ?? 0) > 0 && (
+                      <i
+                        class="hidden"
+                        style={{ width: `${(100 * (hidden.value ?? 0)) / most}%` }}
+                      />
+                    )}
                     {limit?.value && <b style={{ left: `${(100 * limit.value) / most}%` }} />}
                   </div>
                 </td>
@@ -106,16 +169,30 @@ export function Answers() {
   const band = report?.error_band;
   return (
     <div class="answers">
-      {refused && refused.key === null && <p class="wrong" role="alert">{refused.text}</p>}
+      {refused && refused.key === null && (
+        <p class="wrong" role="alert">
+          {refused.text}
+        </p>
+      )}
       <Tiles store={store} state={state} />
-      <p class="unseen" aria-live="polite">{state.values.get('@step')?.text ? `Step time ${state.values.get('@step')?.text}` : ''}</p>
+      <p class="unseen" aria-live="polite">
+        {state.values.get('@step')?.text ? `Step time ${state.values.get('@step')?.text}` : ''}
+      </p>
       {failed.map((check) => (
-        <p key={check.that} class={check.level === 'warning' ? 'note' : 'wrong'}>{check.message ?? check.that}</p>
+        <p key={check.that} class={check.level === 'warning' ? 'note' : 'wrong'}>
+          {check.message ?? check.that}
+        </p>
       ))}
       {band && band.rows > 0 && band.median !== null && (
-        <p class="band">Estimates like this one were within {Math.round(100 * band.median)} % (median) of {band.rows} measured steps, nine of ten within {Math.round(100 * (band.nine_of_ten ?? 0))} %.</p>
+        <p class="band">
+          Estimates like this one were within {Math.round(100 * band.median)} % (median) of{' '}
+          {band.rows} measured steps, nine of ten within {Math.round(100 * (band.nine_of_ten ?? 0))}{' '}
+          %.
+        </p>
       )}
-      {shape?.bars.map((bar) => <BarChart key={bar.title} bar={bar} store={store} state={state} />)}
+      {shape?.bars.map((bar) => (
+        <BarChart key={bar.title} bar={bar} store={store} state={state} />
+      ))}
     </div>
   );
 }

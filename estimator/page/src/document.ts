@@ -62,7 +62,8 @@ export interface Link {
 
 const toBase64 = (bytes: Uint8Array): string => {
   let text = '';
-  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  for (let i = 0; i < bytes.length; i += 0x8000)
+    text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 };
 
@@ -75,11 +76,20 @@ export function fromBase64(text: string): Uint8Array {
 
 export function linkOf(link: Link): string {
   const { doc } = link;
-  const kept = { v: VERSION, steptime: link.steptime, job: doc.job, text: doc.text, sets: doc.sets, sheet: doc.sheet, cell: link.cell };
+  const kept = {
+    v: VERSION,
+    steptime: link.steptime,
+    job: doc.job,
+    text: doc.text,
+    sets: doc.sets,
+    sheet: doc.sheet,
+    cell: link.cell,
+  };
   return '#s' + toBase64(deflateSync(strToU8(JSON.stringify(kept)), { level: 9 }));
 }
 
-const isText = (value: unknown, most: number): value is string => typeof value === 'string' && value.length <= most;
+const isText = (value: unknown, most: number): value is string =>
+  typeof value === 'string' && value.length <= most;
 const textOrNull = (value: unknown): string | null => {
   if (value === null || value === undefined) return null;
   if (!isText(value, LARGEST)) throw new Error('a text is not one');
@@ -98,13 +108,23 @@ export function readLink(fragment: string): Link {
   } catch {
     throw new Error('it is damaged or unpacks to more than 4 MB');
   }
-  if (typeof kept !== 'object' || kept === null || typeof kept['v'] !== 'number') throw new Error('it holds no job');
+  if (typeof kept !== 'object' || kept === null || typeof kept['v'] !== 'number')
+    throw new Error('it holds no job');
   if (kept['v'] > VERSION) throw new Error('a newer steptime made it');
   const sets = Array.isArray(kept['sets']) ? kept['sets'] : [];
   const isSet = (one: unknown): one is [string, string] =>
     Array.isArray(one) && one.length === 2 && isText(one[0], 200) && isText(one[1], 2000);
   if (sets.length > 500 || !sets.every(isSet)) throw new Error('its keys are not understood');
   if (!isText(kept['job'], 200)) throw new Error('it names no job');
-  const doc: Doc = { job: kept['job'], text: textOrNull(kept['text']), sets, sheet: textOrNull(kept['sheet']) };
-  return { doc, steptime: isText(kept['steptime'], 40) ? kept['steptime'] : '', cell: isText(kept['cell'], 200) ? kept['cell'] : null };
+  const doc: Doc = {
+    job: kept['job'],
+    text: textOrNull(kept['text']),
+    sets,
+    sheet: textOrNull(kept['sheet']),
+  };
+  return {
+    doc,
+    steptime: isText(kept['steptime'], 40) ? kept['steptime'] : '',
+    cell: isText(kept['cell'], 200) ? kept['cell'] : null,
+  };
 }

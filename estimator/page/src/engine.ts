@@ -61,7 +61,10 @@ export class Engine {
   private constructor(private readonly module: EngineModule) {}
 
   /** `onMessage` gets what a verb writes to standard error, such as its progress. */
-  static async start(wasm: Uint8Array, onMessage: (text: string) => void = () => {}): Promise<Engine> {
+  static async start(
+    wasm: Uint8Array,
+    onMessage: (text: string) => void = () => {},
+  ): Promise<Engine> {
     let line = '';
     const stderr = (code: number | null): void => {
       if (code === null || code === 10 || code === 13) {
@@ -91,7 +94,10 @@ export class Engine {
 
   /** Calls `work` with the addresses of the first four words in the engine's memory; the others follow
    * them, each with a 0 at its end. */
-  private withWords<T extends Answer>(words: string[], work: (module: EngineModule, at: [number, number, number, number]) => number): T {
+  private withWords<T extends Answer>(
+    words: string[],
+    work: (module: EngineModule, at: [number, number, number, number]) => number,
+  ): T {
     return this.call<T>((module) => {
       const texts = words.map((word) => new TextEncoder().encode(word.replaceAll('\0', '') + '\0'));
       const start = module._malloc(texts.reduce((sum, text) => sum + text.length, 1));
@@ -129,12 +135,22 @@ export class Engine {
   }
 
   open(job: string, sheet: string, sets: string[]): Answer {
-    return this.withWords([job, sheet, ...sets], (module, [job_, sheet_, sets_]) => module._page_open(job_, sheet_, sets_, sets.length));
+    return this.withWords([job, sheet, ...sets], (module, [job_, sheet_, sets_]) =>
+      module._page_open(job_, sheet_, sets_, sets.length),
+    );
   }
 
-  holds(condition: string, job: string, sheet: string, sets: string[]): Answer & { holds?: boolean } {
-    return this.withWords([condition, job, sheet, ...sets], (module, [condition_, job_, sheet_, sets_]) =>
-      module._page_holds(condition_, job_, sheet_, sets_, sets.length));
+  holds(
+    condition: string,
+    job: string,
+    sheet: string,
+    sets: string[],
+  ): Answer & { holds?: boolean } {
+    return this.withWords(
+      [condition, job, sheet, ...sets],
+      (module, [condition_, job_, sheet_, sets_]) =>
+        module._page_holds(condition_, job_, sheet_, sets_, sets.length),
+    );
   }
 
   set(sets: string[]): Answer {

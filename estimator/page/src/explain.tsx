@@ -2,7 +2,7 @@
 // The explanation of a number, one level at a time: the formula typeset, with values, and what it
 // reads, down to the job's keys and the paper's equation.
 import katex from 'katex';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { firstError } from './engine';
 import { difference, valueText } from './format';
 import type { State, Store } from './store';
@@ -31,7 +31,15 @@ export interface Step {
 export function Tex({ tex }: { tex: string }) {
   const at = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (at.current) katex.render(tex, at.current, { displayMode: true, throwOnError: false, trust: false, strict: false, maxSize: 20, maxExpand: 200 });
+    if (at.current)
+      katex.render(tex, at.current, {
+        displayMode: true,
+        throwOnError: false,
+        trust: false,
+        strict: false,
+        maxSize: 20,
+        maxExpand: 200,
+      });
   }, [tex]);
   return <div class="tex" ref={at} tabIndex={0} role="group" aria-label="formula" />;
 }
@@ -41,7 +49,12 @@ function Cite({ cite, references }: { cite: string; references: Record<string, s
   const parts = cite.split(';').map((one) => one.trim());
   return (
     <ul class="cite">
-      {parts.map((part) => <li key={part}><strong>{part}</strong>{references[part.split(' ')[0] ?? ''] && <> {references[part.split(' ')[0] ?? '']}</>}</li>)}
+      {parts.map((part) => (
+        <li key={part}>
+          <strong>{part}</strong>
+          {references[part.split(' ')[0] ?? ''] && <> {references[part.split(' ')[0] ?? '']}</>}
+        </li>
+      ))}
     </ul>
   );
 }
@@ -53,30 +66,80 @@ function Operand({ step, store, state }: { step: Step; store: Store; state: Stat
   };
   return (
     <li class={step.assumption ? 'assumed' : ''}>
-      {step.kind === 'function'
-        ? <span class="name">{step.name}</span>
-        : <button class="name" onClick={open}>{step.name}</button>}
+      {step.kind === 'function' ? (
+        <span class="name">{step.name}</span>
+      ) : (
+        <button class="name" onClick={open}>
+          {step.name}
+        </button>
+      )}
       <span class="value">{valueText(step.value, step.unit)}</span>
-      <span class="doc">{step.doc}{step.kind === 'input' && step.assumption ? ' (assumed)' : ''}</span>
+      <span class="doc">
+        {step.doc}
+        {step.kind === 'input' && step.assumption ? ' (assumed)' : ''}
+      </span>
     </li>
   );
 }
 
-export function Explanation({ references, edit }: { references: Record<string, string>; edit: (cell: string) => void }) {
+export function Explanation({
+  references,
+  edit,
+}: {
+  references: Record<string, string>;
+  edit: (cell: string) => void;
+}) {
   const [store, state] = useStore();
-  const { cell, path, values, doc, pin } = state;
-  const answer = useMemo(() => {
-    if (cell === null || values.size === 0) return null;
-    const found = store.explanation(cell);
-    return found.text ? (JSON.parse(found.text) as { explanation: Step }).explanation : firstError(found);
+  const { cell, values } = state;
+  const [answer, setAnswer] = useState<Step | string | null>(null);
+  const asked = useRef<string | null>(null);
+  useEffect(() => {
+    const find = (): void => {
+      if (cell === null || values.size === 0) return;
+      const found = store.explanation(cell);
+      setAnswer(
+        found.text
+          ? (JSON.parse(found.text) as { explanation: Step }).explanation
+          : firstError(found),
+      );
+    };
+    // Another cell at once; other values when the slider rests.
+    const timer = setTimeout(find, asked.current === cell ? 80 : 0);
+    asked.current = cell;
+    return () => clearTimeout(timer);
   }, [cell, values]);
   if (answer === null) return null;
   if (typeof answer === 'string')
-    return <section class="panel explain" aria-label="Explanation"><p class="wrong" role="alert">{answer}</p></section>;
+    return (
+      <section class="panel explain" aria-label="Explanation">
+        <p class="wrong" role="alert">
+          {answer}
+        </p>
+      </section>
+    );
   const step = answer;
-  const name = store.tex(step.name) ?? '';
-  const formula = step.formula ? store.tex(step.formula) : null;
-  const numbers = step.numbers && step.numbers !== step.formula ? store.tex(step.numbers) : null;
+  return <Shown step={step} references={references} edit={edit} />;
+}
+
+function Shown({
+  step,
+  references,
+  edit,
+}: {
+  step: Step;
+  references: Record<string, string>;
+  edit: (cell: string) => void;
+}) {
+  const [store, state] = useStore();
+  const { path, values, doc, pin } = state;
+  const { name, formula, numbers } = useMemo(
+    () => ({
+      name: store.tex(step.name) ?? '',
+      formula: step.formula ? store.tex(step.formula) : null,
+      numbers: step.numbers && step.numbers !== step.formula ? store.tex(step.numbers) : null,
+    }),
+    [step],
+  );
   const result = valueText(step.value, step.unit);
   const then = pin?.values.get(step.name)?.value;
   const now = values.get(step.name)?.value;
@@ -85,31 +148,51 @@ export function Explanation({ references, edit }: { references: Record<string, s
   return (
     <section class="panel explain" aria-label="Explanation">
       <nav class="path" aria-label="From">
-        {path.map((one, i) => <button key={i} onClick={() => store.explain(one, path.slice(0, i))}>{one}</button>)}
+        {path.map((one, i) => (
+          <button key={i} onClick={() => store.explain(one, path.slice(0, i))}>
+            {one}
+          </button>
+        ))}
       </nav>
-      <h2>{step.name} <span>= {result}</span>{change && <em>{change}</em>}</h2>
+      <h2>
+        {step.name} <span>= {result}</span>
+        {change && <em>{change}</em>}
+      </h2>
       <p>{step.doc}</p>
       {formula && <Tex tex={`\\begin{aligned}${name} &= ${formula}\\end{aligned}`} />}
       {numbers && <Tex tex={`= ${numbers}`} />}
-      {step.formula && <pre class="source"><code>{step.formula}</code></pre>}
-      {step.provider && <p class="note">Computed by {step.provider}, which replaces the formula.</p>}
+      {step.formula && (
+        <pre class="source">
+          <code>{step.formula}</code>
+        </pre>
+      )}
+      {step.provider && (
+        <p class="note">Computed by {step.provider}, which replaces the formula.</p>
+      )}
       {step.refusal && <p class="note">{step.refusal}</p>}
       {step.cite && <Cite cite={step.cite} references={references} />}
       {step.kind === 'input' && (
         <p class={step.assumption ? 'assumed' : ''}>
           {key && <button onClick={() => showKey(key)}>{key}</button>}{' '}
-          {step.assumption ? 'is assumed' : `is given (${step.origin})`}{step.source ? `: ${step.source}` : ''}
+          {step.assumption ? 'is assumed' : `is given (${step.origin})`}
+          {step.source ? `: ${step.source}` : ''}
         </p>
       )}
       {step.operands && step.operands.length > 0 && (
         <>
           <h3>It reads</h3>
-          <ul class="operands">{step.operands.map((one, i) => <Operand key={i} step={one} store={store} state={state} />)}</ul>
+          <ul class="operands">
+            {step.operands.map((one, i) => (
+              <Operand key={i} step={one} store={store} state={state} />
+            ))}
+          </ul>
         </>
       )}
       {step.kind === 'cell' && (
         <div class="buttons">
-          <button onClick={() => edit(step.name)}>Edit this formula{doc.sheet !== null ? ' in your sheet' : ''}</button>
+          <button onClick={() => edit(step.name)}>
+            Edit this formula{doc.sheet !== null ? ' in your sheet' : ''}
+          </button>
         </div>
       )}
     </section>
@@ -119,7 +202,8 @@ export function Explanation({ references, edit }: { references: Record<string, s
 /** Opens the panel at a key and puts the cursor there. */
 export function showKey(key: string): void {
   const row = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
-  for (let at = row?.parentElement; at; at = at.parentElement) if (at instanceof HTMLDetailsElement) at.open = true;
+  for (let at = row?.parentElement; at; at = at.parentElement)
+    if (at instanceof HTMLDetailsElement) at.open = true;
   if (!row) {
     const find = document.querySelector<HTMLInputElement>('.job .find');
     if (find) {

@@ -7,7 +7,8 @@ const WORDS = ['1', '1/s', 'h', 'day'];
 /** Four significant digits; large ones in thousands without exponent. */
 export function plain(value: number): string {
   if (!Number.isFinite(value)) return '–';
-  if (value !== 0 && (Math.abs(value) >= 1e15 || Math.abs(value) < 1e-4)) return value.toExponential(3);
+  if (value !== 0 && (Math.abs(value) >= 1e15 || Math.abs(value) < 1e-4))
+    return value.toExponential(3);
   const digits = Math.abs(value) >= 1e4 ? Math.round(value) : Number(value.toPrecision(4));
   return String(digits);
 }
@@ -30,12 +31,18 @@ export function answerText(cell: Cell, label: string | null): string {
 }
 
 /** "+12 %" against another value; null where it says nothing. */
-export function difference(now: number | null | undefined, then: number | null | undefined): string | null {
+export function difference(
+  now: number | null | undefined,
+  then: number | null | undefined,
+): string | null {
   if (now == null || then == null) return null;
   if (now === then) return '±0 %';
   if (then === 0) return null;
   const percent = 100 * (now / then - 1);
-  const text = Math.abs(percent) < 0.05 ? percent.toPrecision(1) : percent.toFixed(Math.abs(percent) < 10 ? 1 : 0);
+  const text =
+    Math.abs(percent) < 0.05
+      ? percent.toPrecision(1)
+      : percent.toFixed(Math.abs(percent) < 10 ? 1 : 0);
   return `${percent > 0 ? '+' : ''}${text} %`;
 }
 

@@ -11,10 +11,27 @@ import { useStore } from './use';
 const GROUPS: { title: string; file: string | null; of: (key: string) => boolean }[] = [
   { title: 'Model', file: 'model', of: (key) => key.startsWith('model.') },
   { title: 'Cluster', file: 'cluster', of: (key) => key.startsWith('cluster.') },
-  { title: 'Stack', file: 'stack', of: (key) => key.startsWith('constants.') || key.startsWith('overlap.') },
+  {
+    title: 'Stack',
+    file: 'stack',
+    of: (key) => key.startsWith('constants.') || key.startsWith('overlap.'),
+  },
   { title: 'Plan', file: null, of: () => true },
 ];
-const PLAN_FIRST = ['parallel.tp', 'parallel.pp', 'parallel.dp', 'parallel.cp', 'parallel.ep', 'batch.global', 'batch.micro', 'batch.sequence', 'recompute', 'parallel.zero', 'parallel.sequence_parallel', 'parallel.virtual_stages'];
+const PLAN_FIRST = [
+  'parallel.tp',
+  'parallel.pp',
+  'parallel.dp',
+  'parallel.cp',
+  'parallel.ep',
+  'batch.global',
+  'batch.micro',
+  'batch.sequence',
+  'recompute',
+  'parallel.zero',
+  'parallel.sequence_parallel',
+  'parallel.virtual_stages',
+];
 
 const isAssumed = (input: Input): boolean => input.origin !== 'file' && input.origin !== 'set';
 
@@ -23,14 +40,18 @@ function stops(input: Input, key: Key | undefined): number[] {
   const value = input.value;
   if (typeof value !== 'number') return [];
   const whole = key?.kind === 'count';
-  const powers = input.key.startsWith('parallel.') || input.key === 'batch.micro' || input.key === 'batch.global';
+  const powers =
+    input.key.startsWith('parallel.') ||
+    input.key === 'batch.micro' ||
+    input.key === 'batch.global';
   const list = new Set<number>([value]);
   if (whole && powers) {
     if (key && key.minimum === 0) list.add(0);
     const most = Math.max(64, value * 8);
     for (let step = 1; step <= most; step *= 2) list.add(step);
   } else if (whole) {
-    for (let share = 0.25; share < 4.001; share *= 2 ** 0.125) list.add(Math.max(key?.minimum ?? 0, Math.round(value * share)));
+    for (let share = 0.25; share < 4.001; share *= 2 ** 0.125)
+      list.add(Math.max(key?.minimum ?? 0, Math.round(value * share)));
   } else if (key?.minimum === 0 && key.maximum === 1 && key.kind !== 'quantity') {
     for (let i = 0; i <= 100; i++) list.add(i / 100);
   } else if (value > 0) {
@@ -47,7 +68,11 @@ function Row({ input, store }: { input: Input; store: Store }) {
   const key = store.keys.get(input.key);
   const { doc, refused } = store.state;
   const given = doc.sets.find(([path]) => path === input.key)?.[1];
-  const shown = given ?? (typeof input.value === 'number' ? written(input.value, input.unit) : valueText(input.value, input.unit));
+  const shown =
+    given ??
+    (typeof input.value === 'number'
+      ? written(input.value, input.unit)
+      : valueText(input.value, input.unit));
   const [text, setText] = useState(shown);
   const [places, setPlaces] = useState<number[]>([]); // while it is touched they stay
   const moving = useRef(false);
@@ -64,17 +89,35 @@ function Row({ input, store }: { input: Input; store: Store }) {
   const label = input.key.replace(/^(model|cluster|constants|parallel)\./, '');
   let control;
   if (typeof input.value === 'boolean')
-    control = <input id={id} type="checkbox" checked={input.value} onChange={(event) => store.setKey(input.key, String(event.currentTarget.checked))} />;
+    control = (
+      <input
+        id={id}
+        type="checkbox"
+        checked={input.value}
+        onChange={(event) => store.setKey(input.key, String(event.currentTarget.checked))}
+      />
+    );
   else if (key?.kind === 'enum' && key.values)
     control = (
-      <select id={id} value={String(input.value)} onChange={(event) => store.setKey(input.key, event.currentTarget.value)}>
-        {key.values.split(' ').map((one) => <option key={one}>{one}</option>)}
+      <select
+        id={id}
+        value={String(input.value)}
+        onChange={(event) => store.setKey(input.key, event.currentTarget.value)}
+      >
+        {key.values.split(' ').map((one) => (
+          <option key={one}>{one}</option>
+        ))}
       </select>
     );
   else
     control = (
       <input
-        id={id} type="text" value={text} spellcheck={false} autocomplete="off" aria-invalid={wrong !== null}
+        id={id}
+        type="text"
+        value={text}
+        spellcheck={false}
+        autocomplete="off"
+        aria-invalid={wrong !== null}
         aria-describedby={wrong ? `${id}-wrong` : undefined}
         onInput={(event) => setText(event.currentTarget.value)}
         onBlur={(event) => commit(event.currentTarget.value)}
@@ -85,17 +128,39 @@ function Row({ input, store }: { input: Input; store: Store }) {
       />
     );
   const value = typeof input.value === 'number' ? input.value : 0;
-  const at = places.reduce((best, one, i) => (Math.abs(one - value) < Math.abs((places[best] ?? 0) - value) ? i : best), 0);
+  const at = places.reduce(
+    (best, one, i) => (Math.abs(one - value) < Math.abs((places[best] ?? 0) - value) ? i : best),
+    0,
+  );
   return (
-    <div class={`row ${isAssumed(input) ? 'assumed' : ''} ${given !== undefined ? 'changed' : ''}`} data-key={input.key}>
-      <label for={id} title={doc_ + (input.source ? ` (${input.source})` : '')}>{label}</label>
+    <div
+      class={`row ${isAssumed(input) ? 'assumed' : ''} ${given !== undefined ? 'changed' : ''}`}
+      data-key={input.key}
+    >
+      <label for={id} title={doc_ + (input.source ? ` (${input.source})` : '')}>
+        {label}
+      </label>
       {control}
-      {given !== undefined
-        ? <button class="small" title="Take the job's own value again" aria-label={`Reset ${input.key}`} onClick={() => store.setKey(input.key, null)}>×</button>
-        : <span />}
+      {given !== undefined ? (
+        <button
+          class="small"
+          title="Take the job's own value again"
+          aria-label={`Reset ${input.key}`}
+          onClick={() => store.setKey(input.key, null)}
+        >
+          ×
+        </button>
+      ) : (
+        <span />
+      )}
       {places.length > 1 && (
         <input
-          type="range" min={0} max={places.length - 1} step={1} value={at} aria-label={`${input.key} slider`}
+          type="range"
+          min={0}
+          max={places.length - 1}
+          step={1}
+          value={at}
+          aria-label={`${input.key} slider`}
           aria-valuetext={shown}
           onInput={(event) => {
             moving.current = true;
@@ -108,7 +173,11 @@ function Row({ input, store }: { input: Input; store: Store }) {
           }}
         />
       )}
-      {wrong && <p class="wrong" id={`${id}-wrong`} role="alert">{wrong}</p>}
+      {wrong && (
+        <p class="wrong" id={`${id}-wrong`} role="alert">
+          {wrong}
+        </p>
+      )}
     </div>
   );
 }
@@ -135,7 +204,9 @@ function Paste({ store, close }: { store: Store; close: () => void }) {
       let job = text;
       if (!isJob) {
         const kept = setsOf(store.state.doc).filter((one) => !/^(model|stack)[.=]/.test(one));
-        const { answer } = await store.side.run(['import', 'hf', 'config.json'], { 'config.json': text });
+        const { answer } = await store.side.run(['import', 'hf', 'config.json'], {
+          'config.json': text,
+        });
         if (!answer.ok || answer.text === null) throw new Error(firstError(answer));
         job = answer.text + planOf(store, kept);
       }
@@ -148,19 +219,38 @@ function Paste({ store, close }: { store: Store; close: () => void }) {
   };
   return (
     <div class="paste">
-      <label for="paste-text">A Hugging Face <code>config.json</code>, or a job in YAML</label>
-      <textarea id="paste-text" rows={7} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+      <label for="paste-text">
+        A Hugging Face <code>config.json</code>, or a job in YAML
+      </label>
+      <textarea
+        id="paste-text"
+        rows={7}
+        value={text}
+        spellcheck={false}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
       <div class="buttons">
-        <input type="file" aria-label="Open a file" accept=".json,.yaml,.yml,application/json" onChange={async (event) => {
-          const file = event.currentTarget.files?.[0];
-          if (!file) return;
-          if (file.size > 4 << 20) setError('the file is larger than 4 MB');
-          else setText(await file.text());
-        }} />
-        <button disabled={busy || text.trim() === ''} onClick={() => void use()}>{busy ? 'Reading…' : 'Use it'}</button>
+        <input
+          type="file"
+          aria-label="Open a file"
+          accept=".json,.yaml,.yml,application/json"
+          onChange={async (event) => {
+            const file = event.currentTarget.files?.[0];
+            if (!file) return;
+            if (file.size > 4 << 20) setError('the file is larger than 4 MB');
+            else setText(await file.text());
+          }}
+        />
+        <button disabled={busy || text.trim() === ''} onClick={() => void use()}>
+          {busy ? 'Reading…' : 'Use it'}
+        </button>
         <button onClick={close}>Cancel</button>
       </div>
-      {error && <p class="wrong" role="alert">{error}</p>}
+      {error && (
+        <p class="wrong" role="alert">
+          {error}
+        </p>
+      )}
     </div>
   );
 }
@@ -174,8 +264,13 @@ function planOf(store: Store, sets: string[]): string {
     return set ? set.slice(key.length + 1) : String(input?.value ?? 1);
   };
   const lines = [`cluster: ${store.state.report?.job.cluster ?? 'dgx-h100'}`];
-  for (const [section, keys] of [['batch', ['global', 'micro', 'sequence']], ['parallel', ['tp', 'pp', 'dp']]] as const)
-    lines.push(`${section}: {${keys.map((key) => `${key}: ${value(`${section}.${key}`)}`).join(', ')}}`);
+  for (const [section, keys] of [
+    ['batch', ['global', 'micro', 'sequence']],
+    ['parallel', ['tp', 'pp', 'dp']],
+  ] as const)
+    lines.push(
+      `${section}: {${keys.map((key) => `${key}: ${value(`${section}.${key}`)}`).join(', ')}}`,
+    );
   return `\n${lines.join('\n')}\nrecompute: ${value('recompute')}\n`;
 }
 
@@ -191,40 +286,92 @@ export function JobPanel() {
   const chosen = (file: string): string => {
     const set = doc.sets.find(([key]) => key === file)?.[1];
     const job = report?.job;
-    return set ?? (file === 'model' ? job?.model : file === 'cluster' ? job?.cluster : job?.stack?.name) ?? '';
+    return (
+      set ??
+      (file === 'model' ? job?.model : file === 'cluster' ? job?.cluster : job?.stack?.name) ??
+      ''
+    );
   };
-  const names = { model: store.names.models, cluster: store.names.clusters, stack: store.names.stacks };
+  const names = {
+    model: store.names.models,
+    cluster: store.names.clusters,
+    stack: store.names.stacks,
+  };
   return (
     <section class="panel job" aria-label="Job">
       <div class="row-head">
         <label for="job-name">Job</label>
-        <select id="job-name" value={doc.text === null ? doc.job : ''} onChange={(event) => event.currentTarget.value !== '' && store.change({ ...emptyDoc(event.currentTarget.value), sheet: doc.sheet })}>
+        <select
+          id="job-name"
+          value={doc.text === null ? doc.job : ''}
+          onChange={(event) =>
+            event.currentTarget.value !== '' &&
+            store.change({ ...emptyDoc(event.currentTarget.value), sheet: doc.sheet })
+          }
+        >
           {doc.text !== null && <option value="">your own ({JOB_FILE})</option>}
-          {store.names.jobs.map((job) => <option key={job.name} value={job.name}>{job.title || job.name}</option>)}
+          {store.names.jobs.map((job) => (
+            <option key={job.name} value={job.name}>
+              {job.title || job.name}
+            </option>
+          ))}
         </select>
-        <button aria-expanded={pasting} onClick={() => setPasting(!pasting)}>Paste…</button>
+        <button aria-expanded={pasting} onClick={() => setPasting(!pasting)}>
+          Paste…
+        </button>
       </div>
       {pasting && <Paste store={store} close={() => setPasting(false)} />}
-      <input class="find" type="search" placeholder="Find a key" aria-label="Find a key" value={find} onInput={(event) => setFind(event.currentTarget.value)} />
+      <input
+        class="find"
+        type="search"
+        placeholder="Find a key"
+        aria-label="Find a key"
+        value={find}
+        onInput={(event) => setFind(event.currentTarget.value)}
+      />
       {groups.map(({ title, file, inputs: all }) => {
-        const some = all.filter((input) => wanted === '' || input.key.includes(wanted) || (store.keys.get(input.key)?.doc ?? '').toLowerCase().includes(wanted));
+        const some = all.filter(
+          (input) =>
+            wanted === '' ||
+            input.key.includes(wanted) ||
+            (store.keys.get(input.key)?.doc ?? '').toLowerCase().includes(wanted),
+        );
         const given = some.filter((input) => !isAssumed(input));
         const assumed = some.filter(isAssumed);
         if (file === null) given.sort((a, b) => rank(a.key) - rank(b.key));
         return (
           <details key={title} class="group" open={title === 'Plan' || wanted !== ''}>
-            <summary><h2>{title}</h2><span>{file ? chosen(file) || 'none' : planText(inputs)}</span></summary>
+            <summary>
+              <h2>{title}</h2>
+              <span>{file ? chosen(file) || 'none' : planText(inputs)}</span>
+            </summary>
             {file && (
               <div class="row whole">
                 <label for={`file-${file}`}>{title}</label>
-                <select id={`file-${file}`} value={chosen(file)} onChange={(event) => store.setKey(file, event.currentTarget.value)}>
-                  {!names[file as 'model'].some((one) => one.name === chosen(file)) && <option value={chosen(file)}>{chosen(file) || 'none'}</option>}
-                  {names[file as 'model'].map((one) => <option key={one.name} value={one.name}>{one.title || one.name}</option>)}
+                <select
+                  id={`file-${file}`}
+                  value={chosen(file)}
+                  onChange={(event) => store.setKey(file, event.currentTarget.value)}
+                >
+                  {!names[file as 'model'].some((one) => one.name === chosen(file)) && (
+                    <option value={chosen(file)}>{chosen(file) || 'none'}</option>
+                  )}
+                  {names[file as 'model'].map((one) => (
+                    <option key={one.name} value={one.name}>
+                      {one.title || one.name}
+                    </option>
+                  ))}
                 </select>
-                {state.refused?.key === file && <p class="wrong" role="alert">{state.refused.text}</p>}
+                {state.refused?.key === file && (
+                  <p class="wrong" role="alert">
+                    {state.refused.text}
+                  </p>
+                )}
               </div>
             )}
-            {given.map((input) => <Row key={input.key} input={input} store={store} />)}
+            {given.map((input) => (
+              <Row key={input.key} input={input} store={store} />
+            ))}
             {assumed.length > 0 && (
               <Folded title={`${assumed.length} assumed`} open={wanted !== ''}>
                 {() => assumed.map((input) => <Row key={input.key} input={input} store={store} />)}
@@ -243,13 +390,27 @@ const rank = (key: string): number => {
 };
 
 const planText = (inputs: Input[]): string =>
-  ['tp', 'pp', 'dp'].map((size) => `${size} ${inputs.find((one) => one.key === `parallel.${size}`)?.value ?? 1}`).join(' · ');
+  ['tp', 'pp', 'dp']
+    .map((size) => `${size} ${inputs.find((one) => one.key === `parallel.${size}`)?.value ?? 1}`)
+    .join(' · ');
 
 /** Rows that are made once they are seen. */
-function Folded({ title, open, children }: { title: string; open: boolean; children: () => preact.ComponentChildren }) {
+function Folded({
+  title,
+  open,
+  children,
+}: {
+  title: string;
+  open: boolean;
+  children: () => preact.ComponentChildren;
+}) {
   const [seen, setSeen] = useState(open);
   return (
-    <details class="folded" open={open || seen} onToggle={(event) => setSeen(event.currentTarget.open)}>
+    <details
+      class="folded"
+      open={open || seen}
+      onToggle={(event) => setSeen(event.currentTarget.open)}
+    >
       <summary>{title}</summary>
       {(open || seen) && children()}
     </details>

@@ -47,13 +47,16 @@ export function readLesson(source: string): Lesson {
       const text = inner.join('\n');
       const mark = fence[1]?.trim() ?? '';
       const { text: ask, fields } = fieldsOf(text);
-      const all = (name: string): string[] => fields.filter(([key]) => key === name).map(([, value]) => value);
-      if (mark === 'steptime open') blocks.push({ kind: 'open', job: all('job')[0] ?? '', sets: all('set'), sheet: null });
+      const all = (name: string): string[] =>
+        fields.filter(([key]) => key === name).map(([, value]) => value);
+      if (mark === 'steptime open')
+        blocks.push({ kind: 'open', job: all('job')[0] ?? '', sets: all('set'), sheet: null });
       else if (mark === 'steptime sheet') {
         const before = blocks.at(-1);
         if (before?.kind === 'open') before.sheet = `${text}\n`;
         else blocks.push({ kind: 'open', job: '', sets: [], sheet: `${text}\n` });
-      } else if (mark === 'steptime task') blocks.push({ kind: 'task', ask, checks: all('check'), hint: all('hint')[0] ?? null });
+      } else if (mark === 'steptime task')
+        blocks.push({ kind: 'task', ask, checks: all('check'), hint: all('hint')[0] ?? null });
       else blocks.push({ kind: 'code', text });
       continue;
     }
@@ -69,7 +72,8 @@ export function readLesson(source: string): Lesson {
       const last = blocks.at(-1);
       const goesOn = i > 0 && (lines[i - 1] ?? '').trim() !== '';
       if (goesOn && last?.kind === 'text') last.text += ` ${line.trim()}`;
-      else if (goesOn && last?.kind === 'list') last.items[last.items.length - 1] += ` ${line.trim()}`;
+      else if (goesOn && last?.kind === 'list')
+        last.items[last.items.length - 1] += ` ${line.trim()}`;
       else blocks.push({ kind: 'text', text: line.trim() });
     }
   }
@@ -79,7 +83,13 @@ export function readLesson(source: string): Lesson {
 function InlineTex({ tex }: { tex: string }) {
   const at = useRef<HTMLSpanElement>(null);
   useEffect(() => {
-    if (at.current) katex.render(tex, at.current, { throwOnError: false, trust: false, maxSize: 20, maxExpand: 200 });
+    if (at.current)
+      katex.render(tex, at.current, {
+        throwOnError: false,
+        trust: false,
+        maxSize: 20,
+        maxExpand: 200,
+      });
   }, [tex]);
   return <span ref={at} />;
 }
@@ -89,8 +99,10 @@ function Inline({ text }: { text: string }) {
   const parts: ComponentChildren[] = [];
   for (const piece of text.split(/(`[^`]*`|\$[^$]+\$|\*\*[^*]+\*\*)/)) {
     if (piece.startsWith('`')) parts.push(<code>{piece.slice(1, -1)}</code>);
-    else if (piece.startsWith('$') && piece.length > 2) parts.push(<InlineTex tex={piece.slice(1, -1)} />);
-    else if (piece.startsWith('**') && piece.length > 4) parts.push(<strong>{piece.slice(2, -2)}</strong>);
+    else if (piece.startsWith('$') && piece.length > 2)
+      parts.push(<InlineTex tex={piece.slice(1, -1)} />);
+    else if (piece.startsWith('**') && piece.length > 4)
+      parts.push(<strong>{piece.slice(2, -2)}</strong>);
     else parts.push(piece);
   }
   return <>{parts}</>;
@@ -99,23 +111,42 @@ function Inline({ text }: { text: string }) {
 function Task({ block, onDone }: { block: Extract<Block, { kind: 'task' }>; onDone: () => void }) {
   const [store, state] = useStore();
   const [hinted, setHinted] = useState(false);
-  const { value } = useAnswer(async () => {
-    for (const check of block.checks) {
-      const answer = store.holds(check);
-      if (!answer.ok) return { done: false, why: firstError(answer) };
-      if (answer.holds !== true) return { done: false, why: null };
-    }
-    return { done: block.checks.length > 0, why: null };
-  }, [state.doc], 200);
+  const { value } = useAnswer(
+    async () => {
+      for (const check of block.checks) {
+        const answer = store.holds(check);
+        if (!answer.ok) return { done: false, why: firstError(answer) };
+        if (answer.holds !== true) return { done: false, why: null };
+      }
+      return { done: block.checks.length > 0, why: null };
+    },
+    [state.doc],
+    200,
+  );
   const done = value?.done === true;
   useEffect(() => {
     if (done) onDone();
   }, [done]);
   return (
     <div class={`task ${done ? 'done' : ''}`}>
-      <p><span class="mark" aria-hidden="true">{done ? '✓' : '○'}</span> <Inline text={block.ask} /></p>
-      <p role="status" class="note">{done ? 'Done.' : value?.why ? `Not yet: ${value.why}` : 'Not yet.'}</p>
-      {!done && block.hint && (hinted ? <p><Inline text={block.hint} /></p> : <button onClick={() => setHinted(true)}>Hint</button>)}
+      <p>
+        <span class="mark" aria-hidden="true">
+          {done ? '✓' : '○'}
+        </span>{' '}
+        <Inline text={block.ask} />
+      </p>
+      <p role="status" class="note">
+        {done ? 'Done.' : value?.why ? `Not yet: ${value.why}` : 'Not yet.'}
+      </p>
+      {!done &&
+        block.hint &&
+        (hinted ? (
+          <p>
+            <Inline text={block.hint} />
+          </p>
+        ) : (
+          <button onClick={() => setHinted(true)}>Hint</button>
+        ))}
     </div>
   );
 }
@@ -127,7 +158,8 @@ export function Lessons({ lessons, close }: { lessons: Lesson[]; close: () => vo
   const lesson = lessons[at];
   const shown = useMemo(() => {
     let tasks = 0;
-    const until = lesson?.blocks.findIndex((block) => block.kind === 'task' && ++tasks > step) ?? -1;
+    const until =
+      lesson?.blocks.findIndex((block) => block.kind === 'task' && ++tasks > step) ?? -1;
     return lesson?.blocks.slice(0, until < 0 ? undefined : until + 1) ?? [];
   }, [lesson, step]);
   const open = (block: Extract<Block, { kind: 'open' }>): void => {
@@ -144,23 +176,76 @@ export function Lessons({ lessons, close }: { lessons: Lesson[]; close: () => vo
   return (
     <section class="panel lesson" aria-label="Lesson">
       <div class="row-head">
-        <select aria-label="Lesson" value={at} onChange={(event) => {
-          setAt(Number(event.currentTarget.value));
-          setStep(0);
-        }}>
-          {lessons.map((one, i) => <option key={i} value={i}>{one.title}</option>)}
+        <select
+          aria-label="Lesson"
+          value={at}
+          onChange={(event) => {
+            setAt(Number(event.currentTarget.value));
+            setStep(0);
+          }}
+        >
+          {lessons.map((one, i) => (
+            <option key={i} value={i}>
+              {one.title}
+            </option>
+          ))}
         </select>
         <button onClick={close}>Close</button>
       </div>
       {lesson && <h2>{lesson.title}</h2>}
       {shown.map((block, i) => {
         switch (block.kind) {
-          case 'text': return <p key={i}><Inline text={block.text} /></p>;
-          case 'heading': return <h3 key={i}><Inline text={block.text} /></h3>;
-          case 'list': return <ul key={i}>{block.items.map((item, k) => <li key={k}><Inline text={item} /></li>)}</ul>;
-          case 'code': return <pre key={i} tabIndex={0}><code>{block.text}</code></pre>;
-          case 'open': return <p key={i}><button onClick={() => open(block)}>Open {block.job || 'the sheet'}</button></p>;
-          case 'task': return <Task key={`${at} ${i}`} block={block} onDone={() => setStep((old) => Math.max(old, lesson!.blocks.slice(0, lesson!.blocks.indexOf(block) + 1).filter((one) => one.kind === 'task').length))} />;
+          case 'text':
+            return (
+              <p key={i}>
+                <Inline text={block.text} />
+              </p>
+            );
+          case 'heading':
+            return (
+              <h3 key={i}>
+                <Inline text={block.text} />
+              </h3>
+            );
+          case 'list':
+            return (
+              <ul key={i}>
+                {block.items.map((item, k) => (
+                  <li key={k}>
+                    <Inline text={item} />
+                  </li>
+                ))}
+              </ul>
+            );
+          case 'code':
+            return (
+              <pre key={i} tabIndex={0}>
+                <code>{block.text}</code>
+              </pre>
+            );
+          case 'open':
+            return (
+              <p key={i}>
+                <button onClick={() => open(block)}>Open {block.job || 'the sheet'}</button>
+              </p>
+            );
+          case 'task':
+            return (
+              <Task
+                key={`${at} ${i}`}
+                block={block}
+                onDone={() =>
+                  setStep((old) =>
+                    Math.max(
+                      old,
+                      lesson!.blocks
+                        .slice(0, lesson!.blocks.indexOf(block) + 1)
+                        .filter((one) => one.kind === 'task').length,
+                    ),
+                  )
+                }
+              />
+            );
         }
       })}
     </section>

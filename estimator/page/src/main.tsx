@@ -41,10 +41,28 @@ function Tabs() {
     <div class="tabs">
       <div role="tablist" aria-label="Views" onKeyDown={choose}>
         {TABS.map((tab) => (
-          <button key={tab.id} id={`tab-${tab.id}`} role="tab" aria-selected={tab === shown} aria-controls="tab-body" tabIndex={tab === shown ? 0 : -1} onClick={() => store.update({ tab: tab.id })}>{tab.title}</button>
+          <button
+            key={tab.id}
+            id={`tab-${tab.id}`}
+            role="tab"
+            aria-selected={tab === shown}
+            aria-controls="tab-body"
+            tabIndex={tab === shown ? 0 : -1}
+            onClick={() => store.update({ tab: tab.id })}
+          >
+            {tab.title}
+          </button>
         ))}
       </div>
-      <div role="tabpanel" id="tab-body" aria-labelledby={`tab-${shown?.id}`} tabIndex={-1} key={shown?.id}>{shown?.part()}</div>
+      <div
+        role="tabpanel"
+        id="tab-body"
+        aria-labelledby={`tab-${shown?.id}`}
+        tabIndex={-1}
+        key={shown?.id}
+      >
+        {shown?.part()}
+      </div>
     </div>
   );
 }
@@ -58,23 +76,56 @@ function Header({ learn, learning }: { learn: () => void; learning: boolean }) {
     const link = store.link();
     history.replaceState(null, '', link);
     const address = location.href;
-    void navigator.clipboard?.writeText(address).then(() => setShared('Link copied'), () => setShared('The link is in the address bar'));
+    void navigator.clipboard?.writeText(address).then(
+      () => setShared('Link copied'),
+      () => setShared('The link is in the address bar'),
+    );
     if (!navigator.clipboard) setShared('The link is in the address bar');
     setTimeout(() => setShared(''), 4000);
   };
   return (
     <header>
       <h1>steptime</h1>
-      <span class="what">{state.report ? `${state.report.job.model ?? 'model'} on ${state.report.job.cluster ?? 'cluster'}` : ''}</span>
+      <span class="what">
+        {state.report
+          ? `${state.report.job.model ?? 'model'} on ${state.report.job.cluster ?? 'cluster'}`
+          : ''}
+      </span>
       <div class="buttons" role="toolbar" aria-label="Page">
-        <button onClick={() => store.undo()} disabled={state.past.length === 0} title="Undo (Ctrl+Z)">Undo</button>
-        <button onClick={() => store.redo()} disabled={state.future.length === 0} title="Redo (Ctrl+Shift+Z)">Redo</button>
-        <button onClick={() => store.pin()} aria-pressed={state.pin !== null} title="Every later change shows its difference to this estimate">{state.pin ? 'Unpin' : 'Pin'}</button>
+        <button
+          onClick={() => store.undo()}
+          disabled={state.past.length === 0}
+          title="Undo (Ctrl+Z)"
+        >
+          Undo
+        </button>
+        <button
+          onClick={() => store.redo()}
+          disabled={state.future.length === 0}
+          title="Redo (Ctrl+Shift+Z)"
+        >
+          Redo
+        </button>
+        <button
+          onClick={() => store.pin()}
+          aria-pressed={state.pin !== null}
+          title="Every later change shows its difference to this estimate"
+        >
+          {state.pin ? 'Unpin' : 'Pin'}
+        </button>
         <button onClick={share}>Share</button>
         <button onClick={() => print()}>Print</button>
-        <button onClick={learn} aria-pressed={learning}>Lessons</button>
-        <select aria-label="Colours" value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
-          <option value="auto">System</option><option value="light">Light</option><option value="dark">Dark</option>
+        <button onClick={learn} aria-pressed={learning}>
+          Lessons
+        </button>
+        <select
+          aria-label="Colours"
+          value={theme}
+          onChange={(event) => setTheme(event.currentTarget.value)}
+        >
+          <option value="auto">System</option>
+          <option value="light">Light</option>
+          <option value="dark">Dark</option>
         </select>
       </div>
       <span role="status">{shared}</span>
@@ -87,7 +138,11 @@ function Page({ lessons, references }: { lessons: Lesson[]; references: Record<s
   const [learning, setLearning] = useState(false);
   useEffect(() => {
     const keys = (event: KeyboardEvent): void => {
-      const typing = event.target instanceof HTMLElement && event.target.matches('input[type=text], input[type=search], input:not([type]), textarea, [contenteditable], [contenteditable] *');
+      const typing =
+        event.target instanceof HTMLElement &&
+        event.target.matches(
+          'input[type=text], input[type=search], input:not([type]), textarea, [contenteditable], [contenteditable] *',
+        );
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'z' || typing) return;
       event.preventDefault();
       if (event.shiftKey) store.redo();
@@ -106,7 +161,14 @@ function Page({ lessons, references }: { lessons: Lesson[]; references: Record<s
   return (
     <>
       <Header learn={() => setLearning(!learning)} learning={learning} />
-      {state.notice && <div class="notice" role="alert"><span>{state.notice}</span><button onClick={() => store.update({ notice: null })} aria-label="Dismiss">×</button></div>}
+      {state.notice && (
+        <div class="notice" role="alert">
+          <span>{state.notice}</span>
+          <button onClick={() => store.update({ notice: null })} aria-label="Dismiss">
+            ×
+          </button>
+        </div>
+      )}
       <main>
         <JobPanel />
         <section class="middle" aria-label="Answer">
@@ -118,7 +180,9 @@ function Page({ lessons, references }: { lessons: Lesson[]; references: Record<s
           <Explanation references={references} edit={(cell) => editFormula(store, cell)} />
         </div>
       </main>
-      <footer>steptime {store.packed.version}. Everything is computed in this page; nothing leaves it.</footer>
+      <footer>
+        steptime {store.packed.version}. Everything is computed in this page; nothing leaves it.
+      </footer>
     </>
   );
 }
@@ -131,14 +195,25 @@ async function begin(): Promise<void> {
   try {
     if (typeof WebAssembly !== 'object') throw new Error('this browser has no WebAssembly');
     const wasm = gunzipSync(fromBase64(dataOf('engine')));
-    const built = JSON.parse(dataOf('built')) as { version: string; references: Record<string, string>; lessons: string[] };
+    const built = JSON.parse(dataOf('built')) as {
+      version: string;
+      references: Record<string, string>;
+      lessons: string[];
+    };
     const own = JSON.parse(dataOf('own')) as Omit<Packed, 'version'>;
     const store = new Store(wasm, dataOf('worker'), { ...own, version: built.version });
     store.setTheme(store.theme());
     await store.start(location.hash);
-    const lessons = [...(own.lessons?.map((one) => one.text) ?? []), ...built.lessons].map(readLesson);
+    const lessons = [...(own.lessons?.map((one) => one.text) ?? []), ...built.lessons].map(
+      readLesson,
+    );
     root.replaceChildren();
-    render(<StoreContext.Provider value={store}><Page lessons={lessons} references={built.references} /></StoreContext.Provider>, root);
+    render(
+      <StoreContext.Provider value={store}>
+        <Page lessons={lessons} references={built.references} />
+      </StoreContext.Provider>,
+      root,
+    );
     (window as unknown as { steptime: Store }).steptime = store;
   } catch (error) {
     const text = document.createElement('p');

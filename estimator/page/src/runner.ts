@@ -44,7 +44,12 @@ export class Runner {
     return worker;
   }
 
-  run(words: string[], files: Files = {}, reads: string[] = [], progress: (text: string) => void = () => {}): Promise<Outcome> {
+  run(
+    words: string[],
+    files: Files = {},
+    reads: string[] = [],
+    progress: (text: string) => void = () => {},
+  ): Promise<Outcome> {
     const worker = (this.worker ??= this.start());
     const task: Task = { id: ++this.last, words, files, reads };
     return new Promise((resolve, reject) => {

@@ -1,8 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the page and what changes it. One engine has the estimate open; every change of the
 // document is tried there first, and one that it refuses changes nothing but the message.
-import { Engine, EngineEnded, errorText, firstError, type Answer, type Cell, type EngineError } from './engine';
-import { emptyDoc, filesOf, jobOf, linkOf, readLink, setsOf, SHEET_FILE, withKey, type Doc } from './document';
+import {
+  Engine,
+  EngineEnded,
+  errorText,
+  firstError,
+  type Answer,
+  type Cell,
+  type EngineError,
+} from './engine';
+import {
+  emptyDoc,
+  filesOf,
+  jobOf,
+  linkOf,
+  readLink,
+  setsOf,
+  SHEET_FILE,
+  withKey,
+  type Doc,
+} from './document';
 import { Runner } from './runner';
 
 export interface Key {
@@ -57,10 +75,28 @@ export interface Input {
 }
 
 export interface Report {
-  job: { name: string; model: string | null; cluster: string | null; sheet: string; stack?: { name: string; title: string } | null };
-  error_band: { rows: number; median: number | null; nine_of_ten: number | null; gpu: string | null };
+  job: {
+    name: string;
+    model: string | null;
+    cluster: string | null;
+    sheet: string;
+    stack?: { name: string; title: string } | null;
+  };
+  error_band: {
+    rows: number;
+    median: number | null;
+    nine_of_ten: number | null;
+    gpu: string | null;
+  };
   inputs: Input[];
-  cells: { name: string; value: number | string | boolean | null; unit: string; doc: string; cite: string | null; section: string }[];
+  cells: {
+    name: string;
+    value: number | string | boolean | null;
+    unit: string;
+    doc: string;
+    cite: string | null;
+    section: string;
+  }[];
   sensitivity: { name: string; key: string; factor: number; change: number | null; cell: string }[];
   assumptions: Input[];
   fits: boolean | null;
@@ -107,8 +143,15 @@ const SAVED = 'steptime-theme';
 export class Store {
   state: State;
   keys = new Map<string, Key>();
-  names: Record<'jobs' | 'models' | 'clusters' | 'stacks' | 'sheets', { name: string; title: string }[]> = {
-    jobs: [], models: [], clusters: [], stacks: [], sheets: [],
+  names: Record<
+    'jobs' | 'models' | 'clusters' | 'stacks' | 'sheets',
+    { name: string; title: string }[]
+  > = {
+    jobs: [],
+    models: [],
+    clusters: [],
+    stacks: [],
+    sheets: [],
   };
   private engine!: Engine;
   private readonly listeners = new Set<() => void>();
@@ -126,8 +169,18 @@ export class Store {
     this.side = new Runner(worker, wasm);
     this.long = new Runner(worker, wasm);
     this.state = {
-      doc: emptyDoc(''), shape: null, report: null, values: new Map(), pin: null, cell: null, path: [],
-      tab: 'report', refused: null, notice: null, past: [], future: [],
+      doc: emptyDoc(''),
+      shape: null,
+      report: null,
+      values: new Map(),
+      pin: null,
+      cell: null,
+      path: [],
+      tab: 'report',
+      refused: null,
+      notice: null,
+      past: [],
+      future: [],
     };
   }
 
@@ -145,7 +198,8 @@ export class Store {
 
   async start(fragment: string): Promise<void> {
     this.engine = await Engine.start(this.wasm);
-    for (const key of this.engine.keys<Answer & { keys: Key[] }>().keys) this.keys.set(key.path, key);
+    for (const key of this.engine.keys<Answer & { keys: Key[] }>().keys)
+      this.keys.set(key.path, key);
     for (const kind of ['jobs', 'models', 'clusters', 'stacks', 'sheets'] as const) {
       const answer = this.engine.run(['list', kind, '--json']);
       if (answer.ok && answer.text) this.names[kind] = JSON.parse(answer.text)[kind] ?? [];
@@ -159,7 +213,12 @@ export class Store {
   /** What the page opens with: what was packed, or a real job. */
   private first(): Doc {
     const { job, text, sheet } = this.packed;
-    return { job: text === undefined ? (job ?? 'gpt3-175b-1024xa100') : '', text: text ?? null, sets: [], sheet: sheet ?? null };
+    return {
+      job: text === undefined ? (job ?? 'gpt3-175b-1024xa100') : '',
+      text: text ?? null,
+      sets: [],
+      sheet: sheet ?? null,
+    };
   }
 
   /** Opens what a link holds; a bad one leaves the page as it is, with a message. */
@@ -169,12 +228,19 @@ export class Store {
       if (this.change(link.doc)) {
         if (link.cell) this.explain(link.cell);
         const other = link.steptime !== this.packed.version;
-        if (other) this.update({ notice: `The link is from steptime ${link.steptime || 'of an unknown release'}; this page is ${this.packed.version}, and numbers can differ.` });
+        if (other)
+          this.update({
+            notice: `The link is from steptime ${link.steptime || 'of an unknown release'}; this page is ${this.packed.version}, and numbers can differ.`,
+          });
       } else {
-        this.update({ notice: `The link's job cannot be opened: ${this.state.refused?.text ?? ''}` });
+        this.update({
+          notice: `The link's job cannot be opened: ${this.state.refused?.text ?? ''}`,
+        });
       }
     } catch (error) {
-      this.update({ notice: `The link cannot be read: ${error instanceof Error ? error.message : String(error)}.` });
+      this.update({
+        notice: `The link cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+      });
     }
   }
 
@@ -195,7 +261,14 @@ export class Store {
         if (last) this.open(last);
       });
       const failure: EngineError = {
-        severity: 'error', file: null, line: 0, column: 0, message: error.message, found: null, expected: null, suggestion: null,
+        severity: 'error',
+        file: null,
+        line: 0,
+        column: 0,
+        message: error.message,
+        found: null,
+        expected: null,
+        suggestion: null,
       };
       return { ok: false, errors: [failure] };
     }
@@ -213,16 +286,23 @@ export class Store {
     }
     this.opened = doc;
     const shape = this.engine.sheet<SheetShape>();
+    const sameSheet = shape.name === this.state.shape?.name || this.state.shape === null;
     this.watched = watchedOf(shape);
     this.update({ doc, shape, refused: null });
     this.readValues();
+    if (!sameSheet && !this.isKnown(this.state.cell)) this.explain(this.stepCell());
     this.reportSoon();
     return true;
   }
 
+  private isKnown(cell: string | null): boolean {
+    return cell !== null && this.cells([cell])[0]?.name === cell;
+  }
+
   private readValues(): void {
     const answer = this.guarded(() => this.engine.readCells(this.watched)) as { cells?: Cell[] };
-    if (answer.cells) this.update({ values: new Map(answer.cells.map((cell) => [cell.asked, cell])) });
+    if (answer.cells)
+      this.update({ values: new Map(answer.cells.map((cell) => [cell.asked, cell])) });
   }
 
   /** The whole report follows when the hand rests: inputs, checks, what matters most. */
@@ -278,7 +358,8 @@ export class Store {
   undo(): void {
     const { past, future, doc } = this.state;
     const before = past.at(-1);
-    if (before && this.open(before)) this.update({ past: past.slice(0, -1), future: [doc, ...future] });
+    if (before && this.open(before))
+      this.update({ past: past.slice(0, -1), future: [doc, ...future] });
   }
 
   redo(): void {
@@ -310,7 +391,9 @@ export class Store {
   /** Whether a condition holds for the document, and all its checks. */
   holds(condition: string): Answer & { holds?: boolean } {
     const { doc } = this.state;
-    return this.guarded(() => this.engine.holds(condition, jobOf(doc), doc.sheet !== null ? SHEET_FILE : '', setsOf(doc)));
+    return this.guarded(() =>
+      this.engine.holds(condition, jobOf(doc), doc.sheet !== null ? SHEET_FILE : '', setsOf(doc)),
+    );
   }
 
   tex(formula: string): string | null {
@@ -340,7 +423,8 @@ export class Store {
   setTheme(theme: string): void {
     const dark = matchMedia('(prefers-color-scheme: dark)');
     const show = (): void => {
-      document.documentElement.dataset['theme'] = theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme;
+      document.documentElement.dataset['theme'] =
+        theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme;
     };
     dark.onchange = show;
     show();
@@ -363,7 +447,8 @@ function watchedOf(shape: SheetShape): string[] {
   }
   for (const bar of shape.bars) {
     for (const name of [bar.total, bar.limit, bar.member]) if (name) names.add(name);
-    for (const part of bar.parts) for (const name of [...part.cells, ...part.hidden]) if (name) names.add(name);
+    for (const part of bar.parts)
+      for (const name of [...part.cells, ...part.hidden]) if (name) names.add(name);
   }
   for (const section of shape.report) for (const name of section.cells) names.add(name);
   return [...names];

@@ -9,61 +9,98 @@ import type { Store } from './store';
 import { pictureOf, save, useAnswer, useStore } from './use';
 
 /** The text of a verb for a document, by the worker at the side. */
-async function textOf(store: Store, verb: string[], doc: Doc): Promise<{ text: string; notes: string[] }> {
+async function textOf(
+  store: Store,
+  verb: string[],
+  doc: Doc,
+): Promise<{ text: string; notes: string[] }> {
   const { answer } = await store.side.run(wordsOf(verb, doc), filesOf(doc));
   if (answer.text === null) throw new Error(firstError(answer));
   return { text: answer.text, notes: answer.errors.map(errorText) };
 }
 
 function Pending({ busy, error }: { busy: boolean; error: string | null }) {
-  if (error) return <p class="wrong" role="alert">{error}</p>;
+  if (error)
+    return (
+      <p class="wrong" role="alert">
+        {error}
+      </p>
+    );
   return busy ? <p class="busy">Computing…</p> : null;
 }
 
 export function ReportTab() {
   const [store, state] = useStore();
   const docs = new Map(state.report?.cells.map((cell) => [cell.name, cell]) ?? []);
-  const effects = (state.report?.sensitivity ?? []).filter((one) => one.change !== null && Math.abs(one.change) >= 0.0005)
-    .sort((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0)).slice(0, 6);
+  const effects = (state.report?.sensitivity ?? [])
+    .filter((one) => one.change !== null && Math.abs(one.change) >= 0.0005)
+    .sort((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0))
+    .slice(0, 6);
   return (
     <>
       {effects.length > 0 && (
         <section>
           <h3>What 10 % more of a constant changes</h3>
-          <table class="plain"><tbody>
-            {effects.map((one) => (
-              <tr key={one.name}>
-                <td class="right">{((one.change ?? 0) * 100).toFixed(1)} %</td>
-                <th scope="row"><button class="name" onClick={() => store.explain(one.name)}>{one.key}</button></th>
-                <td>{store.keys.get(one.key)?.doc ?? ''}</td>
-              </tr>
-            ))}
-          </tbody></table>
+          <table class="plain">
+            <tbody>
+              {effects.map((one) => (
+                <tr key={one.name}>
+                  <td class="right">{((one.change ?? 0) * 100).toFixed(1)} %</td>
+                  <th scope="row">
+                    <button class="name" onClick={() => store.explain(one.name)}>
+                      {one.key}
+                    </button>
+                  </th>
+                  <td>{store.keys.get(one.key)?.doc ?? ''}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
         </section>
       )}
       {state.shape?.report.map((section) => (
         <section key={section.title}>
           <h3>{section.title}</h3>
-          <table class="plain"><tbody>
-            {section.cells.map((name) => {
-              const cell = state.values.get(name);
-              return cell && cell.value !== null && (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td class="right"><Number_ store={store} state={state} cell={cell} /></td>
-                  <td>{docs.get(name)?.doc}</td>
-                </tr>
-              );
-            })}
-          </tbody></table>
+          <table class="plain">
+            <tbody>
+              {section.cells.map((name) => {
+                const cell = state.values.get(name);
+                return (
+                  cell &&
+                  cell.value !== null && (
+                    <tr key={name}>
+                      <th scope="row">{name}</th>
+                      <td class="right">
+                        <Number_ store={store} state={state} cell={cell} />
+                      </td>
+                      <td>{docs.get(name)?.doc}</td>
+                    </tr>
+                  )
+                );
+              })}
+            </tbody>
+          </table>
         </section>
       ))}
-      {state.report?.warnings.map((one) => <p class="note" key={one}>{one}</p>)}
+      {state.report?.warnings.map((one) => (
+        <p class="note" key={one}>
+          {one}
+        </p>
+      ))}
     </>
   );
 }
 
-interface Group { kind: string; ranks: number; groups: number; nodes: number; sharing: number; sent_bytes: number; total_bytes: number; crossing_bytes: number }
+interface Group {
+  kind: string;
+  ranks: number;
+  groups: number;
+  nodes: number;
+  sharing: number;
+  sent_bytes: number;
+  total_bytes: number;
+  crossing_bytes: number;
+}
 
 export function TrafficTab() {
   const [store, state] = useStore();
@@ -73,24 +110,56 @@ export function TrafficTab() {
     const words = [...wordsOf(['traffic'], state.doc), ...by, '--json', '--svg', 'map.svg'];
     const { answer, files } = await store.side.run(words, filesOf(state.doc), ['map.svg']);
     if (answer.text === null) throw new Error(firstError(answer));
-    return { groups: (JSON.parse(answer.text) as { groups: Group[] }).groups, map: files['map.svg'] ?? null };
+    return {
+      groups: (JSON.parse(answer.text) as { groups: Group[] }).groups,
+      map: files['map.svg'] ?? null,
+    };
   }, [state.doc, kind]);
   return (
     <>
-      <label>Kind of traffic{' '}
+      <label>
+        Kind of traffic{' '}
         <select value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
           <option value="">all</option>
-          {['tp', 'cp', 'ep', 'dp', 'pp', 'emb', 'expert_dp'].map((one) => <option key={one}>{one}</option>)}
+          {['tp', 'cp', 'ep', 'dp', 'pp', 'emb', 'expert_dp'].map((one) => (
+            <option key={one}>{one}</option>
+          ))}
         </select>
       </label>
       <Pending busy={busy} error={error} />
-      {value?.map && <img class="picture" src={pictureOf(value.map)} alt="Heat map of the bytes that each rank sends to each other rank" />}
+      {value?.map && (
+        <img
+          class="picture"
+          src={pictureOf(value.map)}
+          alt="Heat map of the bytes that each rank sends to each other rank"
+        />
+      )}
       {value && (
         <table class="plain">
-          <thead><tr><th>group</th><th>ranks</th><th>groups</th><th>nodes</th><th>a rank sends</th><th>between nodes</th></tr></thead>
-          <tbody>{value.groups.filter((one) => one.ranks > 1).map((one) => (
-            <tr key={one.kind}><th scope="row">{one.kind}</th><td>{one.ranks}</td><td>{one.groups}</td><td>{one.nodes}</td><td>{bytes(one.sent_bytes)}</td><td>{bytes(one.crossing_bytes)}</td></tr>
-          ))}</tbody>
+          <thead>
+            <tr>
+              <th>group</th>
+              <th>ranks</th>
+              <th>groups</th>
+              <th>nodes</th>
+              <th>a rank sends</th>
+              <th>between nodes</th>
+            </tr>
+          </thead>
+          <tbody>
+            {value.groups
+              .filter((one) => one.ranks > 1)
+              .map((one) => (
+                <tr key={one.kind}>
+                  <th scope="row">{one.kind}</th>
+                  <td>{one.ranks}</td>
+                  <td>{one.groups}</td>
+                  <td>{one.nodes}</td>
+                  <td>{bytes(one.sent_bytes)}</td>
+                  <td>{bytes(one.crossing_bytes)}</td>
+                </tr>
+              ))}
+          </tbody>
         </table>
       )}
     </>
@@ -107,21 +176,43 @@ function bytes(value: number): string {
   return `${plain(value)} ${units[i]}`;
 }
 
-interface Timeline { schedule: string; stages: number; micro_batches: number; tasks: number; step_time_s: number; closed_form_s: number; difference: number; bubble: number | null; terms: { name: string; closed_form_s: number; replay_s: number; agrees: boolean; why: string | null }[] }
+interface Timeline {
+  schedule: string;
+  stages: number;
+  micro_batches: number;
+  tasks: number;
+  step_time_s: number;
+  closed_form_s: number;
+  difference: number;
+  bubble: number | null;
+  terms: {
+    name: string;
+    closed_form_s: number;
+    replay_s: number;
+    agrees: boolean;
+    why: string | null;
+  }[];
+}
 
 export function TimelineTab() {
   const [store, state] = useStore();
   const [zoom, setZoom] = useState(1);
   const { value, error, busy } = useAnswer(async () => {
-    const { answer, files } = await store.side.run([...wordsOf(['timeline'], state.doc), '--json', '--svg', 'step.svg'], filesOf(state.doc), ['step.svg']);
+    const { answer, files } = await store.side.run(
+      [...wordsOf(['timeline'], state.doc), '--json', '--svg', 'step.svg'],
+      filesOf(state.doc),
+      ['step.svg'],
+    );
     if (answer.text === null) throw new Error(firstError(answer));
     return { told: JSON.parse(answer.text) as Timeline, picture: files['step.svg'] ?? null };
   }, [state.doc]);
   const move = (event: KeyboardEvent): void => {
     const box = event.currentTarget as HTMLElement;
     const keys: Record<string, () => void> = {
-      w: () => setZoom(Math.min(zoom * 1.5, 64)), s: () => setZoom(Math.max(zoom / 1.5, 1)),
-      a: () => box.scrollBy(-box.clientWidth / 3, 0), d: () => box.scrollBy(box.clientWidth / 3, 0),
+      w: () => setZoom(Math.min(zoom * 1.5, 64)),
+      s: () => setZoom(Math.max(zoom / 1.5, 1)),
+      a: () => box.scrollBy(-box.clientWidth / 3, 0),
+      d: () => box.scrollBy(box.clientWidth / 3, 0),
     };
     keys[event.key.toLowerCase()]?.();
   };
@@ -130,22 +221,52 @@ export function TimelineTab() {
       <Pending busy={busy} error={error} />
       {value && (
         <>
-          <p>{value.told.schedule}: {value.told.stages} stages, {value.told.micro_batches} micro-batches, {value.told.tasks} tasks. Replay {plain(value.told.step_time_s)} s, closed form {plain(value.told.closed_form_s)} s{value.told.bubble !== null ? `, bubble ${plain(100 * value.told.bubble)} %` : ''}.</p>
+          <p>
+            {value.told.schedule}: {value.told.stages} stages, {value.told.micro_batches}{' '}
+            micro-batches, {value.told.tasks} tasks. Replay {plain(value.told.step_time_s)} s,
+            closed form {plain(value.told.closed_form_s)} s
+            {value.told.bubble !== null ? `, bubble ${plain(100 * value.told.bubble)} %` : ''}.
+          </p>
           <div class="buttons">
-            <button onClick={() => setZoom(Math.min(zoom * 1.5, 64))} aria-label="Zoom in">+</button>
-            <button onClick={() => setZoom(Math.max(zoom / 1.5, 1))} aria-label="Zoom out">−</button>
+            <button onClick={() => setZoom(Math.min(zoom * 1.5, 64))} aria-label="Zoom in">
+              +
+            </button>
+            <button onClick={() => setZoom(Math.max(zoom / 1.5, 1))} aria-label="Zoom out">
+              −
+            </button>
             <span class="note">W and S zoom, A and D move</span>
           </div>
           {value.picture && (
             <div class="scroll" tabIndex={0} role="group" aria-label="Timeline" onKeyDown={move}>
-              <img class="picture" style={{ width: `${100 * zoom}%`, maxWidth: 'none' }} src={pictureOf(value.picture)} alt={`Timeline of a step: ${value.told.stages} stages, ${value.told.micro_batches} micro-batches`} />
+              <img
+                class="picture"
+                style={{ width: `${100 * zoom}%`, maxWidth: 'none' }}
+                src={pictureOf(value.picture)}
+                alt={`Timeline of a step: ${value.told.stages} stages, ${value.told.micro_batches} micro-batches`}
+              />
             </div>
           )}
           <table class="plain">
-            <thead><tr><th>term</th><th>closed form</th><th>replay</th><th>why they differ</th></tr></thead>
-            <tbody>{value.told.terms.filter((one) => one.closed_form_s !== 0 || one.replay_s !== 0).map((one) => (
-              <tr key={one.name}><th scope="row">{one.name}</th><td>{plain(one.closed_form_s)} s</td><td>{plain(one.replay_s)} s</td><td>{one.why}</td></tr>
-            ))}</tbody>
+            <thead>
+              <tr>
+                <th>term</th>
+                <th>closed form</th>
+                <th>replay</th>
+                <th>why they differ</th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.told.terms
+                .filter((one) => one.closed_form_s !== 0 || one.replay_s !== 0)
+                .map((one) => (
+                  <tr key={one.name}>
+                    <th scope="row">{one.name}</th>
+                    <td>{plain(one.closed_form_s)} s</td>
+                    <td>{plain(one.replay_s)} s</td>
+                    <td>{one.why}</td>
+                  </tr>
+                ))}
+            </tbody>
           </table>
         </>
       )}
@@ -153,7 +274,15 @@ export function TimelineTab() {
   );
 }
 
-interface Compared { rows: { kind: string; name: string; a: number | string | boolean | null; b: number | string | boolean | null; unit: string }[] }
+interface Compared {
+  rows: {
+    kind: string;
+    name: string;
+    a: number | string | boolean | null;
+    b: number | string | boolean | null;
+    unit: string;
+  }[];
+}
 
 export function CompareTab() {
   const [store, state] = useStore();
@@ -181,30 +310,65 @@ export function CompareTab() {
   }, [state.doc, chosen, pin]);
   return (
     <>
-      <label>Compare with{' '}
+      <label>
+        Compare with{' '}
         <select value={chosen} onChange={(event) => setOther(event.currentTarget.value)}>
           <option value="">…</option>
           {pin && <option value="pinned">the pinned estimate</option>}
-          {store.names.jobs.map((job) => <option key={job.name} value={job.name}>{job.title || job.name}</option>)}
+          {store.names.jobs.map((job) => (
+            <option key={job.name} value={job.name}>
+              {job.title || job.name}
+            </option>
+          ))}
         </select>
       </label>
-      {chosen === '' ? <p class="note">Choose a job, or pin this estimate (the button at the top), change something and come back.</p> : <Pending busy={busy} error={error} />}
-      {value && (value.rows.length === 0 ? <p>Nothing differs.</p> : (
-        <table class="plain">
-          <thead><tr><th>name</th><th>{chosen === 'pinned' ? 'pinned' : 'that job'}</th><th>this job</th><th>difference</th></tr></thead>
-          <tbody>{value.rows.map((row) => (
-            <tr key={row.kind + row.name} class={row.kind}>
-              <th scope="row">{row.name}</th><td>{valueText(row.a, row.unit)}</td><td>{valueText(row.b, row.unit)}</td>
-              <td>{typeof row.a === 'number' && typeof row.b === 'number' ? difference(row.b, row.a) : ''}</td>
-            </tr>
-          ))}</tbody>
-        </table>
-      ))}
+      {chosen === '' ? (
+        <p class="note">
+          Choose a job, or pin this estimate (the button at the top), change something and come
+          back.
+        </p>
+      ) : (
+        <Pending busy={busy} error={error} />
+      )}
+      {value &&
+        (value.rows.length === 0 ? (
+          <p>Nothing differs.</p>
+        ) : (
+          <table class="plain">
+            <thead>
+              <tr>
+                <th>name</th>
+                <th>{chosen === 'pinned' ? 'pinned' : 'that job'}</th>
+                <th>this job</th>
+                <th>difference</th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.rows.map((row) => (
+                <tr key={row.kind + row.name} class={row.kind}>
+                  <th scope="row">{row.name}</th>
+                  <td>{valueText(row.a, row.unit)}</td>
+                  <td>{valueText(row.b, row.unit)}</td>
+                  <td>
+                    {typeof row.a === 'number' && typeof row.b === 'number'
+                      ? difference(row.b, row.a)
+                      : ''}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        ))}
     </>
   );
 }
 
-const FRAMEWORKS = [['megatron', 'run.sh'], ['megatron-bridge', 'recipe.yaml'], ['torchtitan', 'run.toml'], ['deepspeed', 'ds_config.json']] as const;
+const FRAMEWORKS = [
+  ['megatron', 'run.sh'],
+  ['megatron-bridge', 'recipe.yaml'],
+  ['torchtitan', 'run.toml'],
+  ['deepspeed', 'ds_config.json'],
+] as const;
 
 export function ExportTab() {
   const [store, state] = useStore();
@@ -213,22 +377,49 @@ export function ExportTab() {
   const show = (name: string, make: () => Promise<{ text: string; notes?: string[] }>): void => {
     setError(null);
     setShown(null);
-    make().then(({ text, notes }) => setShown({ name, text, notes: notes ?? [] }), (reason: unknown) => setError(reason instanceof Error ? reason.message : String(reason)));
+    make().then(
+      ({ text, notes }) => setShown({ name, text, notes: notes ?? [] }),
+      (reason: unknown) => setError(reason instanceof Error ? reason.message : String(reason)),
+    );
   };
   const stem = state.report?.job.name.replace(/[^\w.-]/g, '_') ?? 'job';
   return (
     <>
       <div class="buttons">
-        <button onClick={() => show(`${stem}.yaml`, async () => ({ text: store.jobText() }))}>Job (YAML)</button>
-        {state.doc.sheet !== null && <button onClick={() => show(SHEET_FILE, async () => ({ text: state.doc.sheet ?? '' }))}>Your sheet (YAML)</button>}
-        <button onClick={() => show(`${stem}.json`, () => textOf(store, ['estimate', '--json', '--all'], state.doc))}>Estimate (JSON)</button>
-        <button onClick={() => show(`${stem}.csv`, () => textOf(store, ['estimate', '--csv'], state.doc))}>Estimate (CSV)</button>
+        <button onClick={() => show(`${stem}.yaml`, async () => ({ text: store.jobText() }))}>
+          Job (YAML)
+        </button>
+        {state.doc.sheet !== null && (
+          <button onClick={() => show(SHEET_FILE, async () => ({ text: state.doc.sheet ?? '' }))}>
+            Your sheet (YAML)
+          </button>
+        )}
+        <button
+          onClick={() =>
+            show(`${stem}.json`, () => textOf(store, ['estimate', '--json', '--all'], state.doc))
+          }
+        >
+          Estimate (JSON)
+        </button>
+        <button
+          onClick={() => show(`${stem}.csv`, () => textOf(store, ['estimate', '--csv'], state.doc))}
+        >
+          Estimate (CSV)
+        </button>
       </div>
       <h3>Files that start the training</h3>
       <div class="buttons">
-        {FRAMEWORKS.map(([name, file]) => <button key={name} onClick={() => show(file, () => launchOf(store, name))}>{name}</button>)}
+        {FRAMEWORKS.map(([name, file]) => (
+          <button key={name} onClick={() => show(file, () => launchOf(store, name))}>
+            {name}
+          </button>
+        ))}
       </div>
-      {error && <p class="wrong" role="alert">{error}</p>}
+      {error && (
+        <p class="wrong" role="alert">
+          {error}
+        </p>
+      )}
       {shown && (
         <>
           <div class="buttons">
@@ -236,16 +427,27 @@ export function ExportTab() {
             <button onClick={() => save(shown.name, shown.text)}>Save</button>
             <button onClick={() => void navigator.clipboard?.writeText(shown.text)}>Copy</button>
           </div>
-          {shown.notes.map((note) => <p class="note" key={note}>{note}</p>)}
-          <pre class="file" tabIndex={0} role="group" aria-label={shown.name}>{shown.text.length > 200_000 ? `${shown.text.slice(0, 200_000)}\n…` : shown.text}</pre>
+          {shown.notes.map((note) => (
+            <p class="note" key={note}>
+              {note}
+            </p>
+          ))}
+          <pre class="file" tabIndex={0} role="group" aria-label={shown.name}>
+            {shown.text.length > 200_000 ? `${shown.text.slice(0, 200_000)}\n…` : shown.text}
+          </pre>
         </>
       )}
     </>
   );
 }
 
-async function launchOf(store: Store, framework: string): Promise<{ text: string; notes: string[] }> {
-  const { answer } = await store.side.run(['export', framework, 'exported.yaml'], { 'exported.yaml': store.jobText() });
+async function launchOf(
+  store: Store,
+  framework: string,
+): Promise<{ text: string; notes: string[] }> {
+  const { answer } = await store.side.run(['export', framework, 'exported.yaml'], {
+    'exported.yaml': store.jobText(),
+  });
   if (answer.text === null) throw new Error(firstError(answer));
   return { text: answer.text, notes: answer.errors.map(errorText) };
 }

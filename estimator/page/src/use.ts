@@ -14,8 +14,16 @@ export function useStore(): [Store, State] {
 }
 
 /** What `work` finds for the newest `inputs`, once they rest; older answers are dropped. */
-export function useAnswer<T>(work: () => Promise<T>, inputs: unknown[], wait = 150): { value: T | null; error: string | null; busy: boolean } {
-  const [answer, set] = useState<{ value: T | null; error: string | null; busy: boolean }>({ value: null, error: null, busy: true });
+export function useAnswer<T>(
+  work: () => Promise<T>,
+  inputs: unknown[],
+  wait = 150,
+): { value: T | null; error: string | null; busy: boolean } {
+  const [answer, set] = useState<{ value: T | null; error: string | null; busy: boolean }>({
+    value: null,
+    error: null,
+    busy: true,
+  });
   const turn = useRef(0);
   useEffect(() => {
     const mine = ++turn.current;
@@ -23,7 +31,13 @@ export function useAnswer<T>(work: () => Promise<T>, inputs: unknown[], wait = 1
     const timer = setTimeout(() => {
       work().then(
         (value) => mine === turn.current && set({ value, error: null, busy: false }),
-        (error: unknown) => mine === turn.current && set({ value: null, error: error instanceof Error ? error.message : String(error), busy: false }),
+        (error: unknown) =>
+          mine === turn.current &&
+          set({
+            value: null,
+            error: error instanceof Error ? error.message : String(error),
+            busy: false,
+          }),
       );
     }, wait);
     return () => clearTimeout(timer);
@@ -40,4 +54,5 @@ export function save(name: string, text: string, type = 'text/plain'): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export const pictureOf = (svg: string): string => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+export const pictureOf = (svg: string): string =>
+  `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;

@@ -29,7 +29,9 @@ let queue = Promise.resolve();
 async function work(task: Task): Promise<void> {
   current = task.id;
   try {
-    engine ??= await Engine.start(wasm, (text) => scope.postMessage({ id: current, kind: 'progress', text }));
+    engine ??= await Engine.start(wasm, (text) =>
+      scope.postMessage({ id: current, kind: 'progress', text }),
+    );
     engine.write(task.files);
     const answer = engine.run(task.words);
     const files: Files = {};
@@ -40,7 +42,11 @@ async function work(task: Task): Promise<void> {
     scope.postMessage({ id: task.id, kind: 'done', answer, files });
   } catch (error) {
     if (error instanceof EngineEnded) engine = null;
-    scope.postMessage({ id: task.id, kind: 'ended', reason: error instanceof Error ? error.message : String(error) });
+    scope.postMessage({
+      id: task.id,
+      kind: 'ended',
+      reason: error instanceof Error ? error.message : String(error),
+    });
   }
 }
 
