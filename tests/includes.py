@@ -44,6 +44,7 @@ TOOL = {
     'graph_arrays': 'schedule',
     'input_files': 'job',
     'job_keys': 'job',
+    'job_write': 'job',
     'job_values': 'job',
     'paced_runs': 'program',
     'pattern': 'job',
@@ -120,17 +121,18 @@ def short(path):
 
 
 def modules_of(root):
-    """In order: the library's as they are built, then those of each tool, then the program's."""
+    """In order: the library's as they are built, those of each tool, the program's, the page's."""
     text = open(os.path.join(root, 'estimator/meson.build'), encoding='utf-8').read()
     built = [short('estimator/' + name)
              for name in re.findall(r"^\s*subdir\('([\w/]+)'\)", text, re.M)]
     built.remove('cli')
+    built.remove('page')
     modules = [name for name in built if tool_of(name) is None] + ['command']
     for tool in TOOLS:
         modules += [name for name in built if tool_of(name) == tool]
         modules += FITS if tool == 'fit' else []
         modules.append(tool + '/cli')
-    return [*modules, 'cli']
+    return [*modules, 'cli', 'page']
 
 
 def tool_of(file):

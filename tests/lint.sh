@@ -169,7 +169,7 @@ cpp_check() {
 
 # Tests misspell on purpose.
 spelling() {
-    codespell --quiet-level=3 --ignore-words-list=mape -- \
+    codespell --quiet-level=3 --skip=package-lock.json --ignore-words-list=mape -- \
         *.md docs estimator formulas configs validation
 }
 

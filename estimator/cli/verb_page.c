@@ -5,7 +5,7 @@
  */
 #include "cli/verbs.h"
 
-#include "job/job_write.h"
+#include "steptime/tool/job_write.h"
 #include "steptime/tool/input_files.h"
 
 #include <errno.h>

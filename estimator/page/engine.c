@@ -10,7 +10,7 @@
 #include "cli/verbs.h"
 #include "estimate/estimate_internal.h"
 #include "export/latex.h"
-#include "job/job_write.h"
+#include "steptime/tool/job_write.h"
 #include "launch/cli/verbs.h"
 #include "sheet/expr.h"
 #include "sheet/summary.h"
@@ -130,19 +130,19 @@ const char *page_run(const char *words, size_t count)
 
 /* ---- the open estimate ---- */
 
-typedef struct names {
+typedef struct name_list {
     st_arena *arena;
     const char **items;
     size_t count;
-} names;
+} name_list;
 
-static void add_name(names *list, const char *name)
+static void add_name(name_list *list, const char *name)
 {
     if (name != NULL && !st_has_text(list->items, list->count, name))
         (void)ST_APPEND(list->arena, list->items, list->count, name);
 }
 
-static void add_part(names *list, const st_sheet *sheet, const st_summary_bar *bar,
+static void add_part(name_list *list, const st_sheet *sheet, const st_summary_bar *bar,
                      const char *name)
 {
     const st_enum *members = st_summary_members(sheet, bar);
@@ -151,9 +151,9 @@ static void add_part(names *list, const st_sheet *sheet, const st_summary_bar *b
 }
 
 /* What the page shows at all times, so that one program computes all of it. */
-static names names_of(const st_sheet *sheet, st_arena *arena)
+static name_list names_of(const st_sheet *sheet, st_arena *arena)
 {
-    names list = {.arena = arena};
+    name_list list = {.arena = arena};
     size_t count = 0;
     const st_summary *summary = st_sheet_summary(sheet);
     const st_sheet_section *sections = st_sheet_sections(sheet, &count);
@@ -190,7 +190,7 @@ const char *page_open(const char *job, const char *sheet, const char *sets, size
     request.checks_warn = true;
     st_status status = st_estimate_create(&request, &estimate, self.errors);
     if (status == ST_OK) {
-        const names all = names_of(estimate->sheet, self.arena);
+        const name_list all = names_of(estimate->sheet, self.arena);
         double *values = st_arena_alloc(self.arena, all.count + 1, sizeof *values);
         if (values != NULL) /* what fails here is reported where it is read */
             (void)!st_estimate_read_many(estimate, all.items, all.count, values, NULL);

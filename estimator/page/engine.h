@@ -18,8 +18,8 @@ const char *page_holds(const char *condition, const char *job, const char *sheet
                        size_t count);
 /* Its cells, by name or "@role": {"cells": [{"asked", "name", "text", "value", "unit"}]}. */
 const char *page_read(const char *names, size_t count);
-/* The open estimate as `steptime estimate --json` has it, a cell as `explain --json`, with the cells
- * that it reads, and the job as a file of its own: {"text"}. */
+/* The open estimate as `steptime estimate --json` has it, a cell as `explain --json`, with the
+ * cells that it reads, and the job as a file of its own: {"text"}. */
 const char *page_report(void);
 const char *page_explain(const char *cell);
 const char *page_job(void);

@@ -3,7 +3,7 @@
 #include "load_support.h"
 
 #include "base/text.h"
-#include "job/job_write.h"
+#include "steptime/tool/job_write.h"
 
 static const char *written(fixture *own, const st_job_writing *file)
 {

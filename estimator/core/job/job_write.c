@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing jobs; see job_write.h. */
-#include "job/job_write.h"
+#include "steptime/tool/job_write.h"
 
 #include "base/memory.h"
 #include "base/text.h"

@@ -343,7 +343,7 @@ export function JobPanel() {
           <details key={title} class="group" open={title === 'Plan' || wanted !== ''}>
             <summary>
               <h2>{title}</h2>
-              <span>{file ? chosen(file) || 'none' : planText(inputs)}</span>
+              <span>{file ? chosen(file) || 'none' : sizesOfPlan(inputs)}</span>
             </summary>
             {file && (
               <div class="row whole">
@@ -389,7 +389,7 @@ const rank = (key: string): number => {
   return at < 0 ? PLAN_FIRST.length : at;
 };
 
-const planText = (inputs: Input[]): string =>
+const sizesOfPlan = (inputs: Input[]): string =>
   ['tp', 'pp', 'dp']
     .map((size) => `${size} ${inputs.find((one) => one.key === `parallel.${size}`)?.value ?? 1}`)
     .join(' · ');

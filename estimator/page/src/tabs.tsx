@@ -204,7 +204,7 @@ export function TimelineTab() {
       ['step.svg'],
     );
     if (answer.text === null) throw new Error(firstError(answer));
-    return { told: JSON.parse(answer.text) as Timeline, picture: files['step.svg'] ?? null };
+    return { found: JSON.parse(answer.text) as Timeline, picture: files['step.svg'] ?? null };
   }, [state.doc]);
   const move = (event: KeyboardEvent): void => {
     const box = event.currentTarget as HTMLElement;
@@ -222,10 +222,10 @@ export function TimelineTab() {
       {value && (
         <>
           <p>
-            {value.told.schedule}: {value.told.stages} stages, {value.told.micro_batches}{' '}
-            micro-batches, {value.told.tasks} tasks. Replay {plain(value.told.step_time_s)} s,
-            closed form {plain(value.told.closed_form_s)} s
-            {value.told.bubble !== null ? `, bubble ${plain(100 * value.told.bubble)} %` : ''}.
+            {value.found.schedule}: {value.found.stages} stages, {value.found.micro_batches}{' '}
+            micro-batches, {value.found.tasks} tasks. Replay {plain(value.found.step_time_s)} s,
+            closed form {plain(value.found.closed_form_s)} s
+            {value.found.bubble !== null ? `, bubble ${plain(100 * value.found.bubble)} %` : ''}.
           </p>
           <div class="buttons">
             <button onClick={() => setZoom(Math.min(zoom * 1.5, 64))} aria-label="Zoom in">
@@ -242,7 +242,7 @@ export function TimelineTab() {
                 class="picture"
                 style={{ width: `${100 * zoom}%`, maxWidth: 'none' }}
                 src={pictureOf(value.picture)}
-                alt={`Timeline of a step: ${value.told.stages} stages, ${value.told.micro_batches} micro-batches`}
+                alt={`Timeline of a step: ${value.found.stages} stages, ${value.found.micro_batches} micro-batches`}
               />
             </div>
           )}
@@ -256,7 +256,7 @@ export function TimelineTab() {
               </tr>
             </thead>
             <tbody>
-              {value.told.terms
+              {value.found.terms
                 .filter((one) => one.closed_form_s !== 0 || one.replay_s !== 0)
                 .map((one) => (
                   <tr key={one.name}>

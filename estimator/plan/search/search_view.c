@@ -5,7 +5,7 @@
 #include "base/error_scope.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "job/job_write.h"
+#include "steptime/tool/job_write.h"
 #include "plugin/refine_parse.h"
 #include "search/fixed_params.h"
 #include "search/search_state.h"

@@ -4,8 +4,8 @@
  * the file alone gives the same values. Models, clusters and constants on the search
  * path stay names; whatever else they were made of is written out.
  */
-#ifndef STEPTIME_JOB_JOB_WRITE_H
-#define STEPTIME_JOB_JOB_WRITE_H
+#ifndef STEPTIME_TOOL_JOB_WRITE_H
+#define STEPTIME_TOOL_JOB_WRITE_H
 
 #include "steptime/job.h"
 
