@@ -391,10 +391,18 @@ static void add_notes(exporter *export)
     export->notes[export->note_count++] =
         stack != NULL ? st_draft_text(&export->draft, "Estimated with the stack %.100s.", stack)
                       : "Estimated without a stack.";
-    if (flavor != NULL) {
-        export->notes[export->note_count++] = flavor;
+    /* What training does otherwise than the job says, and no estimate knows or no option changes.
+     */
+    const char *other = export->framework == ST_MEGATRON_BRIDGE &&
+                                fw_is(export->job, ST_KEY_PRECISION_GRADIENTS, "bf16")
+                            ? "Its recipes of mixed precision reduce gradients in FP32 over the "
+                              "override ddp.grad_reduce_in_fp32: set "
+                              "config.mixed_precision.grad_reduce_in_fp32 = False in a program."
+                            : flavor;
+    if (other != NULL) {
+        export->notes[export->note_count++] = other;
         (void)st_report(export->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0}, "%s",
-                        flavor);
+                        other);
     }
     if (ranks.per_node > 0 &&
         (export->framework == ST_TORCHTITAN || export->framework == ST_MEGATRON_BRIDGE))

@@ -57,7 +57,6 @@ static const key_reason reasons[] = {
     {ST_FRAMEWORKS, ST_KEY_TRAIN_SAMPLE, "its data defines how samples are packed"},
     {ST_FRAMEWORKS, ST_KEY_MODEL_O_LORA, "the order of DeepSeek-V4's layers is not in the job"},
     {ST_FRAMEWORKS, ST_KEY_MODEL_COMPRESSED_LAYERS, "the order of such layers is not in the job"},
-    {ST_MEGATRON_BRIDGE, ST_KEY_PRECISION_GATHER, "its recipe of mixed precision decides that"},
     {ST_MEGATRON, ST_KEY_PARALLEL_SCHEDULE, "its schedules are 1F1B and interleaved 1F1B"},
     {ST_MEGATRON_BRIDGE, ST_KEY_PARALLEL_SCHEDULE, "its schedules are 1F1B and interleaved 1F1B"},
     {ST_DEEPSPEED, ST_KEY_PARALLEL_SCHEDULE, "its pipeline engine has only 1F1B"},
@@ -117,7 +116,9 @@ bool fw_is_carried(st_framework framework, const char *key)
         return true;
     if (framework == ST_TORCHTITAN && st_begins(key, ST_KEY_MODEL "."))
         return true; /* its models are Python; fw_torchtitan_check looks at them */
-    return framework == ST_MEGATRON_BRIDGE && strcmp(key, ST_KEY_PARALLEL_DP) == 0;
+    /* Its recipe of mixed precision gathers as the rules of megatron-bridge say. */
+    return framework == ST_MEGATRON_BRIDGE &&
+           (strcmp(key, ST_KEY_PARALLEL_DP) == 0 || strcmp(key, ST_KEY_PRECISION_GATHER) == 0);
 }
 
 /* ---- what a launch needs ---- */
