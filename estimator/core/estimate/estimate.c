@@ -354,11 +354,8 @@ st_status st_ready_make(const st_program *program, st_arena *arena, st_ready_pro
     return ST_OK;
 }
 
-st_status st_estimate_take(st_estimate *estimate, const st_ready_program *ready, st_errors *errors)
+void st_estimate_take(st_estimate *estimate, const st_ready_program *ready)
 {
-    st_status status = ST_OK;
-    if (!st_program_is_well(ready->program, ready->workspace, ready->values, ready->checks))
-        status = st_program_verify(ready->program, estimate->input_values, errors);
     /* Prices without a given value, and what depends on them, are not known. */
     for (size_t i = 0; i < estimate->shown_count; i++)
         estimate->shown[i].value =
@@ -366,7 +363,14 @@ st_status st_estimate_take(st_estimate *estimate, const st_ready_program *ready,
     estimate->program = ready->program;
     estimate->values = ready->values;
     estimate->checks = ready->checks;
-    return status;
+}
+
+st_status st_estimate_judge(const st_estimate *estimate, const st_ready_program *ready,
+                            st_errors *errors)
+{
+    return st_program_is_well(ready->program, ready->workspace, ready->values, ready->checks)
+               ? ST_OK
+               : st_program_verify(ready->program, estimate->input_values, errors);
 }
 
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
@@ -379,8 +383,10 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
     if (status == ST_OK)
         status = st_program_run_one(program, ready.workspace, estimate->input_values, ready.values,
                                     ready.checks);
-    if (status == ST_OK)
-        status = st_estimate_take(estimate, &ready, errors);
+    if (status == ST_OK) {
+        st_estimate_take(estimate, &ready);
+        status = st_estimate_judge(estimate, &ready, errors);
+    }
     if (status == ST_OK)
         status = st_estimate_compare_formulas(estimate, arena, errors);
     st_workspace_destroy(ready.workspace);

@@ -95,10 +95,12 @@ st_status st_estimate_compile(const st_estimate *estimate, st_arena *arena,
                               const st_program **program, st_errors *errors) ST_NODISCARD;
 st_status st_ready_make(const st_program *program, st_arena *arena, st_ready_program *ready,
                         st_errors *errors) ST_NODISCARD;
-/* Takes the values of a program that has run for the present inputs, and reports what is wrong with
- * them; what plugins change is left to st_estimate_compare_formulas. */
-st_status st_estimate_take(st_estimate *estimate, const st_ready_program *ready,
-                           st_errors *errors) ST_NODISCARD;
+/* Takes the values of a program that has run for the present inputs; what plugins change is left to
+ * st_estimate_compare_formulas. */
+void st_estimate_take(st_estimate *estimate, const st_ready_program *ready);
+/* Reports what is wrong with them. */
+st_status st_estimate_judge(const st_estimate *estimate, const st_ready_program *ready,
+                            st_errors *errors) ST_NODISCARD;
 
 /* As st_estimate_load, with the providers of replays even where the plan is not replayed. */
 st_status st_estimate_load_whole(const st_paths *paths, const st_request *request, st_arena *arena,

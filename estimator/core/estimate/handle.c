@@ -304,24 +304,57 @@ static st_status run_report(st_estimate_handle *handle, st_errors *errors)
     return status;
 }
 
-static st_status evaluate(st_estimate_handle *handle, st_errors *errors)
+/* Whether all that may be wrong is worth a warning, which a reading of cells has no use for:
+ * finding its words takes milliseconds. */
+static bool is_harmless(const st_estimate *estimate)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(estimate->sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool may_fail = checks[i].warning || checks[i].limit || estimate->checks_warn;
+        if (estimate->checks[i] != 1.0 && !(may_fail && isfinite(estimate->checks[i])))
+            return false;
+    }
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        if (!isfinite(estimate->values[i]))
+            return false;
+    return true;
+}
+
+static st_status run(st_estimate_handle *handle, st_errors *errors)
 {
     st_status status = run_report(handle, errors);
-    return status == ST_OK
-               ? st_estimate_take(&handle->estimate, &handle->reports[handle->form].ready, errors)
-               : status;
+    handle->is_judged = false;
+    if (status == ST_OK)
+        st_estimate_take(&handle->estimate, &handle->reports[handle->form].ready);
+    return status;
+}
+
+st_status st_handle_judge(st_estimate_handle *handle, st_errors *errors)
+{
+    bool is_judged = handle->is_judged;
+    handle->is_judged = true;
+    return is_judged
+               ? ST_OK
+               : st_estimate_judge(&handle->estimate, &handle->reports[handle->form].ready, errors);
 }
 
 st_status st_handle_compute(st_estimate_handle *handle, st_errors *errors)
 {
-    return is_computed(&handle->estimate) ? ST_OK : evaluate(handle, errors);
+    if (is_computed(&handle->estimate))
+        return ST_OK;
+    st_status status = run(handle, errors);
+    return status != ST_OK || is_harmless(&handle->estimate) ? status
+                                                             : st_handle_judge(handle, errors);
 }
 
 st_status st_estimate_compute(st_estimate *estimate, st_errors *errors)
 {
     st_estimate_handle *handle = st_estimate_handle_of(estimate);
     size_t before = st_errors_count(errors, ST_SEVERITY_LIMIT);
-    st_status status = evaluate(handle, errors);
+    st_status status = run(handle, errors);
+    if (status == ST_OK)
+        status = st_handle_judge(handle, errors);
     bool exceeded = st_errors_count(errors, ST_SEVERITY_LIMIT) > before;
     return status == ST_OK && exceeded ? ST_ERR_CHECK : status;
 }
@@ -330,6 +363,8 @@ st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors)
 {
     st_estimate *estimate = &handle->estimate;
     st_status status = st_handle_compute(handle, errors);
+    if (status == ST_OK)
+        status = st_handle_judge(handle, errors);
     st_arena *arena = st_handle_results(handle);
     if (status != ST_OK || arena == NULL)
         return status == ST_OK ? st_out_of_memory(errors) : status;

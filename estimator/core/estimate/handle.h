@@ -57,6 +57,7 @@ typedef struct st_estimate_handle {
     size_t provider_counts[ST_FORMS];
     size_t form;
     bool has_old_band; /* estimate.band is of other settings */
+    bool is_judged;    /* what is wrong with the present values was reported */
     st_kept_program reports[ST_FORMS];
 
     const char *
@@ -92,8 +93,11 @@ bool st_settings_begin(st_estimate_handle *handle, const char *const *sets,
                        size_t count) ST_NODISCARD;
 void st_settings_end(st_estimate_handle *handle);
 
-/* Computes what is shown if necessary. */
+/* Computes what is shown if necessary; reports errors, and warnings and limits only along with
+ * them. */
 st_status st_handle_compute(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
+/* Reports what is wrong with values that were computed, unless that was done. */
+st_status st_handle_judge(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
 /* The same, and what reports show of it. */
 st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
 /*

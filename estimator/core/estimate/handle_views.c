@@ -163,6 +163,8 @@ st_status st_estimate_explain(st_estimate *estimate, const char *cell, const st_
     st_status status = read_explain_view(view, cell, &asked, &wanted, errors);
     if (status == ST_OK)
         status = st_handle_look(handle, &cell, 1, &value, errors);
+    if (status == ST_OK)
+        status = st_handle_judge(handle, errors);
     if (status != ST_OK)
         return status;
     st_arena *arena = st_arena_create();

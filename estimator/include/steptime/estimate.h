@@ -100,7 +100,8 @@ typedef struct st_estimate_cell {
 ST_API size_t st_estimate_cell_count(const st_estimate *estimate);
 ST_API st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_estimate_cell *cell,
                                      st_errors *errors) ST_NODISCARD;
-/* By name; computes it if necessary. */
+/* By name; computes it if necessary. Warnings and exceeded limits are left to st_estimate_compute
+ * and st_estimate_write. */
 ST_API st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_cell *cell,
                                   st_errors *errors) ST_NODISCARD;
 /*
