@@ -4,8 +4,8 @@
 
 Every shipped transformer and random plans, on each framework and each release that configs/launches knows: an export
 is refused with a reason, or its options are those that the release accepts (configs/launches), and what it asserts at
-its start (assertions.txt) holds. PLANS=1000 tries more. MEGATRON=FOLDER and TORCHTITAN=FOLDER are source trees whose
-own parsers judge the launches of their release as well. Prints TAP.
+its start (assertions.txt) holds. PLANS=1000 tries more. MEGATRON=FOLDER, TORCHTITAN=FOLDER and
+MEGATRON_DEEPSPEED=FOLDER are source trees whose own parsers judge the launches of their release as well. Prints TAP.
 """
 import json
 import os
@@ -201,9 +201,12 @@ class Starter:
 
 
 def starter_of(framework, release):
-    folder = os.environ.get({'megatron': 'MEGATRON', 'torchtitan': 'TORCHTITAN'}.get(framework, ''), '')
+    folder = os.environ.get({'megatron': 'MEGATRON', 'torchtitan': 'TORCHTITAN',
+                             'deepspeed': 'MEGATRON_DEEPSPEED'}.get(framework, ''), '')
     if folder == '':
         return None
+    if framework == 'deepspeed':  # which has no releases since 2023
+        return Starter('deepspeed_start.py', folder)
     if framework == 'torchtitan':
         with open(os.path.join(folder, 'assets/version.txt'), encoding='utf-8') as file:
             return Starter('torchtitan_start.py', folder) if file.read().strip() == release else None
@@ -216,6 +219,12 @@ def launch_of(framework, text):
     if framework == 'torchtitan':
         ranks = re.search(r'--nproc-per-node (\d+) --nnodes (\d+)', text)
         return {'file': text, 'world': int(ranks[1]) * int(ranks[2])}
+    if framework == 'deepspeed':
+        words = shlex.split(json.loads(text)['_steptime']['launch'])
+        numbers = [int(words[words.index(word) + 1]) for word in ('--num_gpus', '--num_nodes')]
+        given = words[words.index('FILE') + 1:]
+        return {'world': numbers[0] * numbers[1], 'arguments': [
+            *given, *OWN_DATA[1:], *([] if '--train-samples' in given else ['--train-iters', '100'])]}
     launcher, arguments = arguments_of(text)
     numbers = [int(launcher[launcher.index(word) + 1]) for word in ('--nproc-per-node', '--nnodes')]
     more = ([] if '--train-samples' in arguments else ['--train-iters', '100']) + (
