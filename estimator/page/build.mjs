@@ -66,7 +66,8 @@ function references() {
         : (field('url') ?? (field('eprint') ? `arXiv:${field('eprint')}` : undefined)),
     ]
       .filter(Boolean)
-      .join('. ');
+      .join('. ')
+      .replace('..', '.');
   }
   return list;
 }

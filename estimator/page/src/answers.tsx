@@ -40,8 +40,10 @@ function Tiles({ store, state }: { store: Store; state: State }) {
     (part) => part.line < 2 && (values.get(part.cell)?.value ?? 0) !== 0,
   );
   const step = values.get('@step');
-  if (parts.length === 0 && step)
-    parts.push({ label: 'per step', cell: '@step', inner: null, line: 0 });
+  // A sheet without a summary says its first number.
+  const name = step && step.value !== null ? '@step' : (shape.report[0]?.cells[0] ?? '');
+  if (parts.length === 0)
+    parts.push({ label: name === '@step' ? 'per step' : name, cell: name, inner: null, line: 0 });
   return (
     <div class="tiles">
       {parts.map((part, i) => {
@@ -80,7 +82,8 @@ function Fit({ bar, store, state }: { bar: Bar; store: Store; state: State }) {
     <div class={`tile ${fits ? 'fits' : 'exceeds'}`}>
       <Number_ store={store} state={state} cell={total} />
       <span>
-        {fits ? 'fits' : 'does not fit'}: {bar.title.toLowerCase()} of {limit.text}
+        {fits ? 'fits' : 'does not fit'}: {bar.title.charAt(0).toLowerCase() + bar.title.slice(1)}{' '}
+        of {limit.text}
       </span>
     </div>
   );

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The job: model, cluster, stack and plan. Every key that the sheet reads is a row with its unit; what
 // was assumed is grey and can be changed.
+import type { ComponentChild } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { firstError } from './engine';
 import { emptyDoc, JOB_FILE, setsOf, type Doc } from './document';
@@ -281,6 +282,18 @@ export function JobPanel() {
   const { report, doc } = state;
   const inputs = current(report?.inputs ?? [], doc);
   const wanted = find.trim().toLowerCase();
+  const made = useRef(new Map<string, { sign: string; row: ComponentChild }>());
+  // A row that would look the same is the same: a slider redraws its own alone.
+  const rowOf = (input: Input): ComponentChild => {
+    const given = doc.sets.find(([key]) => key === input.key)?.[1] ?? '';
+    const refused = state.refused?.key === input.key ? state.refused.text : '';
+    const sign = JSON.stringify([input.value, input.unit, input.origin, given, refused]);
+    const old = made.current.get(input.name);
+    if (old?.sign === sign) return old.row;
+    const row = <Row key={input.key} input={input} store={store} />;
+    made.current.set(input.name, { sign, row });
+    return row;
+  };
   const groups = GROUPS.map((group) => ({ ...group, inputs: [] as Input[] }));
   for (const input of inputs) groups.find((group) => group.of(input.key))?.inputs.push(input);
   const chosen = (file: string): string => {
@@ -369,12 +382,10 @@ export function JobPanel() {
                 )}
               </div>
             )}
-            {given.map((input) => (
-              <Row key={input.key} input={input} store={store} />
-            ))}
+            {given.map(rowOf)}
             {assumed.length > 0 && (
               <Folded title={`${assumed.length} assumed`} open={wanted !== ''}>
-                {() => assumed.map((input) => <Row key={input.key} input={input} store={store} />)}
+                {() => assumed.map(rowOf)}
               </Folded>
             )}
           </details>
