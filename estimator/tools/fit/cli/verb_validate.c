@@ -5,7 +5,10 @@
 #include "fit/cli/run_logs.h"
 #include "fit/cli/tables.h"
 
+#include "fit/steps/nearest.h"
 #include "fit/steps/step_pairs.h"
+#include "base/error_scope.h"
+#include "steptime/keys.h"
 #include "steptime/tool/input_files.h"
 #include "fit/steps/cases.h"
 
@@ -20,6 +23,7 @@ typedef struct validate_options {
     const char *profile;
     const char *errors; /* where to write the known errors */
     const char *site;   /* where to write the stack of the site */
+    const char *near;   /* the job whose nearest rows are shown */
     bool pairs;
 } validate_options;
 
@@ -41,6 +45,9 @@ static const cli_option option_rows[] = {
     CLI_TEXT(validate_options, site, "save", "FILE",
              "write a stack to FILE with the term corrected that explains the measured jobs best",
              .word = CLI_WORD_FILE),
+    CLI_TEXT(validate_options, near, "nearest", "JOB",
+             "show the measured rows nearest to JOB, with the errors of their estimates",
+             .word = CLI_WORD_JOB),
     CLI_FLAG(
         validate_options, pairs, "pairs",
         "predict rows of tables from rows that differ only in dp, pp, layers or micro-batches"),
@@ -63,6 +70,8 @@ static const cli_example examples[] = {
      "the log of a run, and a stack with the term corrected that explains the difference best"},
     {"steptime validate --table runs.csv --rows 'gpus=64|128' --constants my-cluster --all",
      "some of their rows, one by one, with constants from `steptime fit`"},
+    {"steptime validate --nearest llama3-8b-8xh100",
+     "the measured rows nearest to a job, with the errors of their estimates"},
     {"steptime validate --table runs.csv --pairs",
      "checks what-if: predicts each step from the layer time of another"},
     {"steptime validate --nccl all_reduce.log --profile my-cluster",
@@ -84,6 +93,7 @@ typedef struct validation {
     size_t job_count;
     st_source *logs; /* by job; without text where it is none */
     st_site site;
+    st_near_rows nearest; /* with --nearest */
     size_t failed;
     size_t missed; /* cases that could not run */
 } validation;
@@ -323,7 +333,12 @@ static void write_result(const validation *verb)
     cli_run *run = verb->run;
     st_result result;
     st_node *root = st_result_begin(&result, run->arena);
-    if (verb->options->pairs) {
+    if (verb->options->near != NULL) {
+        (void)st_put_list(root, "sources");
+        (void)st_put_list(root, "tables");
+        st_nearest_put(&verb->nearest, root);
+        st_result_csv(root->result, "nearest", "id,source,gpu,stack,distance,measured,error");
+    } else if (verb->options->pairs) {
         const bool details = run->common.all;
         st_node *tables = st_put_list(root, "tables");
         for (size_t i = 0; i < verb->table_count; i++) {
@@ -495,6 +510,59 @@ static int validate_collectives(cli_run *run)
     return cli_exit_code(run, status);
 }
 
+/* The job need not have been measured: only its place among the rows counts. */
+static st_status find_nearest(validation *verb)
+{
+    cli_run *run = verb->run;
+    st_measured_request request = verb->request;
+    st_measured *job = st_arena_alloc(run->arena, 1, sizeof *job);
+    const char **sets = st_arena_alloc(run->arena, run->common.sets.count + 1, sizeof *sets);
+    if (job == NULL || sets == NULL)
+        return ST_ERR_MEMORY;
+    sets[0] = ST_KEY_MEASURED_STEP_TIME "=1 s";
+    request.set_count = 1;
+    for (size_t i = 0; i < run->common.sets.count; i++)
+        sets[request.set_count++] = run->common.sets.items[i];
+    request.sets = sets;
+    st_error_scope scope = {.edit = st_error_is_severe};
+    st_errors_enter(run->errors, &scope);
+    st_status status = st_measured_job(&request, verb->options->near, run->arena, job, run->errors);
+    st_errors_leave(run->errors, &scope);
+    verb->nearest = (st_near_rows){.job = job};
+    for (size_t i = 0; i < verb->table_count && status == ST_OK; i++)
+        st_nearest_add(&verb->nearest, verb->tables[i].measured);
+    if (status == ST_OK && verb->nearest.count == 0)
+        status = st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = verb->options->near},
+                         "no measured row is of the job's sheet" ST_HINT
+                         "set STEPTIME_DATA to the folder with the sources' tables");
+    return status;
+}
+
+/* --write-errors */
+static st_status write_errors(const validation *verb)
+{
+    cli_run *error_run = verb->run;
+    st_error_rows rows = {0};
+    st_buffer buffer = {0};
+    st_status status = verb->table_count > 0
+                           ? ST_OK
+                           : st_fail(error_run->errors, ST_ERR_USAGE, (st_place){0},
+                                     "no errors to write: no table was compared" ST_HINT
+                                     "set STEPTIME_DATA to the folder with the sources' tables");
+    /* A file is of one sheet. */
+    for (size_t i = 0; i < verb->table_count && status == ST_OK; i++)
+        if (strcmp(st_sheet_name(verb->tables[i].measured->sheet),
+                   st_sheet_name(verb->tables[0].measured->sheet)) == 0)
+            status = st_error_rows_add(&rows, verb->tables[i].measured, error_run->arena);
+    if (status == ST_OK)
+        status = st_error_rows_write(&rows, st_sheet_name(verb->tables[0].measured->sheet),
+                                     error_run->arena, &buffer);
+    if (status == ST_OK)
+        status = cli_write_file(error_run, verb->options->errors, &buffer);
+    st_buffer_free(&buffer);
+    return status;
+}
+
 static int run_validate(cli_run *run)
 {
     validation verb = {.run = run, .options = run->options};
@@ -507,29 +575,14 @@ static int run_validate(cli_run *run)
         status = cli_tables(run, &verb.options->tables, &tables, &count);
     if (status == ST_OK)
         status = cli_table_request(run, &verb.options->tables, &verb.request);
+    if (verb.options->near != NULL) /* --set is about that job, not about rows */
+        verb.request.set_count = 0;
     if (status == ST_OK)
         status = count > 0 ? run_given_tables(&verb, tables, count) : run_sources(&verb);
-    if (status == ST_OK && verb.options->errors != NULL) {
-        cli_run *error_run = verb.run;
-        st_error_rows rows = {0};
-        st_buffer buffer = {0};
-        status = verb.table_count > 0
-                     ? ST_OK
-                     : st_fail(error_run->errors, ST_ERR_USAGE, (st_place){0},
-                               "no errors to write: no table was compared" ST_HINT
-                               "set STEPTIME_DATA to the folder with the sources' tables");
-        /* A file is of one sheet. */
-        for (size_t i = 0; i < verb.table_count && status == ST_OK; i++)
-            if (strcmp(st_sheet_name(verb.tables[i].measured->sheet),
-                       st_sheet_name(verb.tables[0].measured->sheet)) == 0)
-                status = st_error_rows_add(&rows, verb.tables[i].measured, error_run->arena);
-        if (status == ST_OK)
-            status = st_error_rows_write(&rows, st_sheet_name(verb.tables[0].measured->sheet),
-                                         error_run->arena, &buffer);
-        if (status == ST_OK)
-            status = cli_write_file(error_run, verb.options->errors, &buffer);
-        st_buffer_free(&buffer);
-    }
+    if (status == ST_OK && verb.options->errors != NULL)
+        status = write_errors(&verb);
+    if (status == ST_OK && verb.options->near != NULL)
+        status = find_nearest(&verb);
     if (status == ST_OK && verb.options->site != NULL)
         status = verb.site.run_count > 0
                      ? cli_save_site(run, &verb.site, verb.options->site)
@@ -538,6 +591,8 @@ static int run_validate(cli_run *run)
         write_result(&verb);
     if (status != ST_OK)
         return cli_exit_code(run, status);
+    if (verb.options->near != NULL)
+        return CLI_DONE;
     bool faulty = verb.missed > 0 || st_errors_status(run->errors) != ST_OK;
     return faulty || count_failures(&verb, count > 0) > 0 ? CLI_FAILED : CLI_DONE;
 }
