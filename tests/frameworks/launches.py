@@ -153,7 +153,7 @@ def namespace(framework, text, sets_layers):
         of['quick_geglu'] = int(of['activation_func'] == 'quick_gelu')
         of['fp8_format'] = of['fp8_recipe'] = of['mixed_precision'] if 'fp8' in str(of['mixed_precision']) else 0
     return Options(of | {'stages': lambda *numbers: stages(of, *numbers), 'layout': layout,
-                         'titan_stages': titan_stages, 'max': max, 'bool': bool})
+                         'titan_stages': titan_stages, 'max': max, 'bool': bool, 'set': set, 'str': str})
 
 
 def assertions(root):
