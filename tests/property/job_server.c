@@ -5,12 +5,14 @@
  * real or quantity), with the cells that the test looks at ("cell\tUSE\tNAME") and with "values":
  * whether the plan is valid, whether it fits, and those cells; or with "error\tTEXT" where the job
  * cannot be estimated. "row\tNUMBER\tVALUE" answers with the "values" for another value of that
- * input, "set" keeps it.
+ * input, "set" keeps it. "traffic" answers with what `steptime traffic` counts of the loaded job:
+ * bytes that the busiest node sends to others, and that the busiest GPU sends inside of its node.
  */
 #include "steptime/job.h"
 #include "steptime/tool/estimates.h"
 #include "steptime/tool/programs.h"
 
+#include "estimate/traffic.h"
 #include "program/program.h"
 #include "sheet/summary.h"
 
@@ -57,9 +59,8 @@ static void choose_cells(job *own)
     size_t count = 0;
     const st_sheet_cell *cells = st_sheet_cells(sheet, &count);
     for (size_t i = 0; i < count; i++)
-        if (strncmp(cells[i].name, "busy_", 5) == 0)
-            add(own, "busy", cells[i].name);
-    add(own, "bubble", "T_bubble");
+        if (strncmp(cells[i].name, "resource_share[", 15) == 0)
+            add(own, "share", cells[i].name);
 }
 
 static void run(job *own)
@@ -139,6 +140,44 @@ static void drop(job *own)
     *own = (job){0};
 }
 
+typedef struct sent_bytes {
+    double *of_nodes, *of_ranks;
+    size_t gpus_per_node;
+} sent_bytes;
+
+static bool add_flow(void *context, const st_flow *flow)
+{
+    const sent_bytes *sent = context;
+    size_t node = flow->source / sent->gpus_per_node;
+    if (node != flow->target / sent->gpus_per_node)
+        sent->of_nodes[node] += (double)flow->bytes;
+    else
+        sent->of_ranks[flow->source] += (double)flow->bytes;
+    return true;
+}
+
+static void count_traffic(const job *own, st_errors *errors)
+{
+    st_traffic_report report = {0};
+    double crossing = 0;
+    double inside = 0;
+    if (own->workspace != NULL &&
+        st_traffic_report_make(own->estimate, ST_GROUPS, own->arena, &report, errors) == ST_OK) {
+        size_t ranks = report.placement.ranks;
+        sent_bytes sent = {.of_nodes = st_arena_alloc(own->arena, ranks, sizeof(double)),
+                           .of_ranks = st_arena_alloc(own->arena, ranks, sizeof(double)),
+                           .gpus_per_node = report.placement.gpus_per_node};
+        if (sent.of_nodes != NULL && sent.of_ranks != NULL) {
+            st_traffic_visit(&report.placement, &report.traffic, add_flow, &sent);
+            for (size_t i = 0; i < ranks; i++) {
+                crossing = fmax(crossing, sent.of_nodes[i]);
+                inside = fmax(inside, sent.of_ranks[i]);
+            }
+        }
+    }
+    printf("traffic\t%.17g\t%.17g\n", crossing, inside);
+}
+
 static void answer(job *own, const st_paths *paths, char *line, st_errors *errors)
 {
     size_t number = 0;
@@ -153,6 +192,8 @@ static void answer(job *own, const st_paths *paths, char *line, st_errors *error
             const st_error *first = st_errors_at(errors, 0);
             printf("error\t%s\n", first != NULL ? first->message : "no memory");
         }
+    } else if (strncmp(line, "traffic", 7) == 0) {
+        count_traffic(own, errors);
     } else if (sscanf(line, "%*s %zu %lf", &number, &value) == 2 &&
                number < own->parts.input_count && own->workspace != NULL) {
         double before = own->inputs[number];

@@ -416,18 +416,40 @@ def refer_slowdowns(r):
 def rounded_max(x, y, power):
     """docs/megatron.md#launch: a p-norm of the host's and the GPU's time."""
     longer = max(x, y)
-    return longer * (1 + (min(x, y) / longer)**power)**(1 / power)
+    return longer * (1 + (min(x, y) / longer)**power)**(1 / power) if longer > 0 else 0
+
+
+def passes_of(r, k):
+    """Forward pass, backward pass and weight gradients of a layer on the GPU, and whether the last are late."""
+    late = r.x.schedule == ZERO_BUBBLE or r.x.schedule == ZERO_BUBBLE_2
+    weights = min(r.wgrad[k], r.backward[k])
+    work = (r.forward[k] + r.backward[k] - weights) / 2 if late else r.forward[k]
+    ring = max(r.ring_cp - r.slow_cp * r.x.hide_cp * r.core_forward, 0)
+    slow = cost(min(r.ring_cp, r.slow_cp * r.x.hide_cp * r.core_forward), r.slow_cp)
+    forward = work + r.blocks[k] * (r.t_tp + r.cost_tp) + ring + slow
+    if k == MOE:
+        forward += r.t_ep / (r.passes + 1) + r.cost_ep / (r.passes + 1)
+    return forward, r.gpu[k] - forward - weights, weights, late
+
+
+def layer_with_launches(r, k, launches):
+    """Each pass waits for its own launches, which are those of a forward pass several times."""
+    forward, backward, weights, late = passes_of(r, k)
+    times = [forward, backward, weights] if late else [forward, backward + weights]
+    shares = [1, r.passes, 1] if late else [1, r.passes + 1]
+    return sum(rounded_max(time, share * r.forward_share * launches, r.x.sharpness)
+               for time, share in zip(times, shares))
 
 
 def refer_stage_times(r):
     x = r.x
     launches = [0.75, 0.8, 1]  # none, selective, full
     host = (x.launch + x.launch_rank * (x.t - 1)) * launches[int(x.recompute)]
-    message = r.t_tp + r.cost_tp
+    message = r.all_reduce_tp  # of the embedding and of the output layer, which hide nothing
     for k in range(KINDS):
-        r.gpu[k] = (r.forward[k] + r.backward[k] + r.again[k] + r.blocks[k] / 2 * r.n_tp * message + r.t_cp
+        r.gpu[k] = (r.forward[k] + r.backward[k] + r.again[k] + r.blocks[k] / 2 * r.n_tp * (r.t_tp + r.cost_tp) + r.t_cp
                     + r.cost_cp + (r.t_ep + r.cost_ep if k == MOE else 0))
-        r.layer[k] = rounded_max(r.gpu[k], x.moe_launch * host if k == MOE else host, x.sharpness)
+        r.layer[k] = layer_with_launches(r, k, x.moe_launch * host if k == MOE else host)
         r.gpu[k] = 0 if k == MOE and x.E <= 0 else r.gpu[k]
         r.layer[k] = 0 if k == MOE and x.E <= 0 else r.layer[k]
     r.slowest = 0
@@ -442,21 +464,18 @@ def refer_stage_times(r):
                     + 2 * message)
 
 
-def forward_part(r):
-    """Forward passes of layers over all of them, with what a pass of a kind communicates."""
-    behind = r.slow_cp * r.x.hide_cp * r.core_forward
-    ring = max(r.ring_cp - behind, 0)
-    forward = 0
-    whole = 0
+def part_of_passes(r, which):
+    """A pass of all layers, 0 forward and 2 weight gradients, with its waits over all passes of them."""
+    host = (r.x.launch + r.x.launch_rank * (r.x.t - 1)) * [0.75, 0.8, 1][int(r.x.recompute)]
+    part = whole = 0
     for k in range(KINDS if r.x.E > 0 else 1):
-        once = r.cost_cp + (r.t_ep + r.cost_ep if k == MOE else 0)
-        one_pass = r.blocks[k] * (r.t_tp + r.cost_tp) + ring + once / (r.passes + 1)
-        work = r.forward[k]  # Qi et al. table 6: as long as a backward pass without W
-        if r.x.schedule == ZERO_BUBBLE or r.x.schedule == ZERO_BUBBLE_2:
-            work = (work + r.backward[k] - min(r.wgrad[k], r.backward[k])) / 2
-        forward += r.layers[k] * (work + one_pass)
-        whole += r.layers[k] * r.gpu[k]
-    return forward / whole
+        forward, _, weights, late = passes_of(r, k)
+        launches = r.forward_share * (r.x.moe_launch * host if k == MOE else host)
+        time = [forward, 0, weights][which]
+        waits = which == 0 or late
+        part += r.layers[k] * (rounded_max(time, launches, r.x.sharpness) if waits else time)
+        whole += r.layers[k] * r.layer[k]
+    return part / whole
 
 
 class StagePasses(Table):
@@ -466,17 +485,14 @@ class StagePasses(Table):
 def refer_passes(r, stages):
     """The passes of the stages, and of the chunks that have an end of the model."""
     x = r.x
-    message = r.t_tp + r.cost_tp
-    weights = r.layers[DENSE] * r.wgrad[DENSE] + r.layers[MOE] * r.wgrad[MOE]
-    whole = r.layers[DENSE] * r.gpu[DENSE] + r.layers[MOE] * r.gpu[MOE]
     widest = 0
     for i in range(STAGES):
         blocks = r.stage_kind[i][DENSE] * r.layer[DENSE] + r.stage_kind[i][MOE] * r.layer[MOE]
         stages[i].blocks = 0 if i == MIDDLE and x.p <= 2 else blocks
-        stages[i].forward = forward_part(r) * stages[i].blocks
-        stages[i].weights = weights / whole * stages[i].blocks
+        stages[i].forward = part_of_passes(r, 0) * stages[i].blocks
+        stages[i].weights = part_of_passes(r, 2) * stages[i].blocks
         widest = max(widest, stages[i].blocks)
-    stages[FIRST].forward += r.embedding / 2 + message
+    stages[FIRST].forward += r.embedding / 2 + r.all_reduce_tp
     stages[LAST].forward += r.head / 3
     stages[LAST].weights += r.logits / 3
     for i in range(STAGES):
@@ -522,7 +538,7 @@ def refer_1f1b(r, stages, lacks):
                    + way_waits(r, through - before - middle, middle, each * (shorter + 1)))
     entry = (x.p - 1) * max(first - widest / x.v, 0)
     entry *= 0 if x.v <= 1 else 1 if lacks == 0 else 0.5 if r.m > x.p else 0
-    forward = forward_part(r)
+    forward = part_of_passes(r, 0)
     idle = (x.v - 1) * lacks * (1 - forward) + last_group_waits(r, lacks) * forward
     return time + entry + idle * widest / x.v
 
@@ -600,12 +616,12 @@ def refer_parts(r):
     share = r.m
     layers = [share * r.stage_kind[at][DENSE], share * r.stage_kind[at][MOE]]
     whole = layers[DENSE] + layers[MOE]
-    messages = ((layers[DENSE] + layers[MOE] * r.blocks[MOE] / 2) * r.n_tp
-                + r.m * (2 if x.p <= 1 else 0 if at == MIDDLE else 1))
+    messages = (layers[DENSE] + layers[MOE] * r.blocks[MOE] / 2) * r.n_tp
+    ends = r.m * (2 if x.p <= 1 else 0 if at == MIDDLE else 1)
     waits = layers[DENSE] * (r.layer[DENSE] - r.gpu[DENSE]) + layers[MOE] * (r.layer[MOE] - r.gpu[MOE])
     refer_gemms(r, layers)
     r.part[LAUNCH] = waits
-    r.part[TP] = messages * r.t_tp
+    r.part[TP] = messages * r.t_tp + ends * r.all_reduce_tp
     r.part[CP] = whole * r.t_cp
     r.part[EP] = layers[MOE] * r.t_ep
     r.part[PP] = r.transfers

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Properties of random jobs over all sheets for trainings, shipped models and shipped clusters: parts of the step sum to the
-step; communication of one kind, exposed and hidden, takes no longer than the step, nor is a resource busy for longer; a faster
-or larger device never slows a step, or makes a plan stop fitting; and a small change of a real number moves the step little,
-unless the sheet's input says why (`steps`). STEPTIME_JOBS=N asks for so many jobs, `./dev properties N`.
+step; communication of one kind, exposed and hidden, takes no longer than the step, nor is a resource busy for longer; the bytes
+of `steptime traffic` fit into the step at the rates of data sheets; a faster or larger device never slows a step, or makes a
+plan stop fitting; and a small change of a real number moves the step little, unless the sheet's input says why (`steps`).
+STEPTIME_JOBS=N asks for so many jobs, `./dev properties N`.
 """
 import math
 import os
@@ -20,7 +21,8 @@ FASTER_KEYS = re.compile(
     r"cluster\.(nic_bandwidth|host_bandwidth|bandwidth\.(tp|pp|dp)|gpu_utilization"
     r"|gpu\.(memory|link_bandwidth|memory_bandwidth|host_bandwidth|peak_\w+|gemm_efficiency\w*))$"
     r"|constants\.\w*_efficiency$")
-MEANS = 1e-2  # of a step: messages hide behind means of passes, and stages wait for each other
+ROUNDED = 1e-4  # of a step: what messages use of links and NICs is a mean over kinds and passes of layers
+SEARCHED = re.compile(r"parallel\.schedule=(zero_bubble_2|zero_bubble_v|v_half|v_min)")  # their order, by the passes' times
 SHOWN = 40
 
 
@@ -43,7 +45,8 @@ class Jobs:
     def __init__(self, random):
         self.random = random
         self.server = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.faults, self.counts = {}, {"jobs": 0, "changes": 0, "longer bubbles": 0}
+        self.faults, self.counts = {}, {"jobs": 0, "changes": 0, "faster devices": 0, "slower by another order": 0,
+                                    "bytes": 0}
 
     def ask(self, line):
         self.server.stdin.write(line + "\n")
@@ -114,12 +117,7 @@ class Jobs:
         print("# " + ", ".join(f"{count} {name}" for name, count in self.counts.items()))
         for kind, (count, first) in sorted(self.faults.items())[:SHOWN]:
             print(f"# {kind}: {count} times, such as {first}")
-        # What hides behind means of passes and of stages lets a faster device slow a few random steps: not
-        # mended, and bounded here.
-        slower = sum(count for kind, (count, _) in self.faults.items() if "slows the step" in kind)
-        others = [kind for kind in self.faults if "slows the step" not in kind]
-        assert not others, f"{len(others)} kinds of violations (STEPTIME_SEED={self.random.seed_given})"
-        assert slower <= max(20, JOBS / 50), f"{slower} slower steps (STEPTIME_SEED={self.random.seed_given})"
+        assert not self.faults, f"{len(self.faults)} kinds of violations (STEPTIME_SEED={self.random.seed_given})"
 
 
 def draw_layer_list(random, name, gpus):
@@ -200,15 +198,25 @@ def expect_sums(jobs):
             total, part = total + value, value
         elif use == "hidden" and part + value > step * (1 + 1e-9):
             jobs.fault(f"{name} hidden and exposed longer than the step", f"{part!r} + {value!r} of {step!r}")
-        elif use == "busy" and value > step * (1 + 1e-9):
-            jobs.fault(f"{name} longer than the step", f"{value!r} of {step!r}")
+        elif use == "share" and value > 1 + 1e-9:
+            jobs.fault(f"{name} longer than the step", f"{value!r} of it")
     if abs(total - step) > 1e-9 * step:
         jobs.fault("parts do not sum to the step", f"{total!r} of {step!r}")
 
 
+def expect_bytes(jobs):
+    """At the rates of data sheets, of the busiest node and GPU; layer lists and li2024 have rates of their own."""
+    rates = {key: value for _, key, _, value, *_ in jobs.inputs}
+    jobs.ask("traffic")
+    crossing, inside = map(float, jobs.server.stdout.readline().split("\t")[1:])
+    for name, sent, key in (("NICs", crossing, "cluster.nic_bandwidth"), ("links", inside, "cluster.gpu.link_bandwidth")):
+        if sent > 0 and rates.get(key, 0) > 0 and "constants.network_efficiency" in rates:
+            jobs.counts["bytes"] += 1
+            if sent / rates[key] > jobs.base[2][0]:
+                jobs.fault(f"{name} send more bytes than they can", f"{sent / rates[key]!r} s of {jobs.base[2][0]!r}")
+
+
 def expect_faster(jobs, number, key, value, most):
-    """A longer bubble apart, which a faster network can cause (docs/megatron.md#pairs-of-plans), and what means over kinds of
-    layers move."""
     more = min(value * jobs.random.wide(1.01, 3), most)
     if key.endswith(("efficiency", "utilization")):
         more = min(more, 1.0)
@@ -216,13 +224,13 @@ def expect_faster(jobs, number, key, value, most):
     if not valid or more <= value:
         return
     _, fitted, before = jobs.base
+    jobs.counts["faster devices"] += 1
     if fitted and not fits:
         jobs.fault(f"more {key} makes a plan stop fitting", f"{value!r} to {more!r}")
-    bubbles = [i for i, (use, _) in enumerate(jobs.cells) if use == "bubble"]
-    longer = sum(max(values[i] - before[i], 0) for i in bubbles)
-    if values[0] > before[0] * (1 + MEANS) + longer:
+    if any(SEARCHED.match(one) for one in jobs.sets):
+        jobs.counts["slower by another order"] += values[0] > before[0] * (1 + ROUNDED)
+    elif values[0] > before[0] * (1 + ROUNDED):
         jobs.moved(f"more {key} slows the step", f"{value!r} to {more!r}", values)
-    jobs.counts["longer bubbles"] += values[0] > before[0] * (1 + 1e-9)
 
 
 def expect_continuity(jobs, number, key, value, least, most):
@@ -264,6 +272,7 @@ def test_properties_of_jobs(random):
             break
         if not jobs.load(draw_job(random)):
             continue
+        expect_bytes(jobs)
         expect_job(jobs, random)
         for _ in range(ALIKE - 1):
             jobs.vary()

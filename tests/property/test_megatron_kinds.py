@@ -115,7 +115,9 @@ def expect_exchanges(b):
     start = exchange(b, 0, inner) if inner > 1 else 0
     b.expect("t_heads_cp", 3 * start + exchange(b, heads * bytes, inner) if inner > 1 else 0)
     if inner >= x.cp:
-        b.expect("t_cp", passes * b.found("t_heads_cp"))
+        for kind in range(KINDS_OF_LAYERS):
+            if is_possible(x, kind) and has_attention(kind):
+                b.expect_kind("t_cp", kind, passes * b.found("t_heads_cp"))
     for kind in range(KINDS_OF_LAYERS):
         if not is_possible(x, kind) or has_attention(kind):
             continue

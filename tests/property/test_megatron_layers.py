@@ -118,32 +118,32 @@ class Messages(Table):
 def messages_of(b, r, kind):
     x = r.x
     passes = 1 + r.share
-    dispatched = passes + 1 + (x.again_moe if x.recompute == SELECTIVE else 0)
     forward = blocks_of(r, kind)
     whole = forward * (2 + r.share * (1 - x.early_stop / 2))
-    sent = Messages(forward=forward * b.found("t_tp"), whole=whole * b.found("t_tp"),
-                    slow_forward=forward * b.found("t_slowdown_tp"), slow_all=whole * b.found("t_slowdown_tp"))
+    slow, exposed = b.of_kind("t_slowdown_tp", kind), b.of_kind("t_tp", kind)
+    sent = Messages(forward=forward * exposed, whole=whole * exposed, slow_forward=forward * slow, slow_all=whole * slow)
     if has_attention(kind):
-        behind = b.found("slow_cp") * x.hide_cp * r.t_full
-        sent.forward += b.found("t_heads_cp") + max(b.found("t_ring_cp") - behind, 0)
-        sent.whole += b.found("t_cp")
-        sent.slow_forward += b.found("t_slowdown_cp") / (passes + 1)
-        sent.slow_all += b.found("t_slowdown_cp")
+        ring, slow = b.found("t_ring_cp"), b.found("slow_cp")
+        hidden = min(ring, slow * x.hide_cp * b.of_kind("core_forward", kind))
+        sent.forward += b.found("t_heads_cp") + ring - hidden
+        sent.whole += b.of_kind("t_cp", kind)
+        sent.slow_forward += hidden * (1 - 1 / slow)
+        sent.slow_all += b.of_kind("t_slowdown_cp", kind)
     if not has_attention(kind):  # exchanges of heads, which test_megatron_kinds.py works out
         exchanged = b.of_kind("t_cp_kind", kind)
         sent.forward += exchanged / (passes + 1)
         sent.whole += exchanged
     if is_routed(kind):
-        sent.forward += b.found("t_ep") / dispatched
-        sent.whole += b.found("t_ep")
-        sent.slow_forward += b.found("t_slowdown_ep") / (passes + 1)
-        sent.slow_all += b.found("t_slowdown_ep")
+        sent.forward += b.of_kind("forward_ep", kind)
+        sent.whole += b.of_kind("t_ep", kind)
+        sent.slow_forward += b.of_kind("forward_ep_hides", kind) * (1 - 1 / b.found("slow_ep"))
+        sent.slow_all += b.of_kind("t_slowdown_ep", kind)
     return sent
 
 
 def later_of(x, y, power):
     longer = max(x, y)
-    return longer * (1 + (min(x, y) / longer)**power)**(1 / power)
+    return longer * (1 + (min(x, y) / longer)**power)**(1 / power) if longer > 0 else 0
 
 
 def weights_wait(x):
@@ -160,14 +160,19 @@ def expect_layer(b, r, kind):
     gpu = work + sent.whole + sent.slow_all
     sync = x.moe_sync * (1 if x.ep > 1 else 0.3) if is_routed(kind) and x.graphs != FULL_GRAPH else 0
     b.expect_kind("t_gpu", kind, gpu)
-    b.expect_kind("t_layer", kind, later_of(gpu, host_time(r, kind), x.sharpness) + sync)
+    launches = host_time(r, kind) / (r.share + 3)  # of a forward pass; others have those of several
+    forward = first + sent.forward + sent.slow_forward
+    times = [(forward, 1), (gpu - forward - weights, r.share + 1), (weights, 1)]
+    if not weights_wait(x):
+        times = [(forward, 1), (gpu - forward, r.share + 2)]
+    b.expect_kind("t_layer", kind, sum(later_of(time, count * launches, x.sharpness) for time, count in times) + sync)
     b.expect_kind("t_forward_pass", kind, first + sent.forward + sent.slow_forward)
     b.expect_kind("t_backward_pass", kind, work - first - weights + sent.whole - sent.forward + sent.slow_all
                 - sent.slow_forward)
     b.expect_kind("forward_sent", kind, sent.forward)
     b.expect_kind("forward_slowdown", kind, sent.slow_forward)
     b.expect_kind("forward_pass", kind, first + sent.forward + sent.slow_forward
-                + b.of_kind("forward_launch", kind))
+                + b.of_kind("forward_launch", kind) + b.of_kind("forward_host", kind))
     b.expect_kind("weights_pass", kind, weights + b.of_kind("weights_launch", kind))
 
 
@@ -203,31 +208,28 @@ def expect_mean(b, mean, routed, value_of, of_a_chunk):
 
 # Cells of a kind and what lays out their means.
 MEANS = {"forward_mean": "t_forward_work", "forward_mean_slowdown": "forward_slowdown",
-         "forward_mean_launch": "forward_launch", "backward_mean": "backward_work",
-         "backward_mean_slowdown": "backward_slowdown", "backward_mean_launch": "backward_launch",
+         "backward_mean": "backward_work", "backward_mean_slowdown": "backward_slowdown",
          "weights_mean": "weights_work", "weights_mean_launch": "weights_launch"}
 
 
 def expect_means(b, r, of_a_chunk):
     x = b.plan
-    behind = b.found("slow_cp") * x.hide_cp * r.t_full
-    ring = b.found("t_heads_cp") + max(b.found("t_ring_cp") - behind, 0)
-    t_tp = b.found("t_tp")
-
-    def forward_cp(kind):
-        return ring if has_attention(kind) else b.of_kind("t_cp_kind", kind) / (2 + r.share)
+    def tp_of(kind):
+        return blocks_of(r, kind) * b.of_kind("t_tp", kind)
 
     def backward_cp(kind):
-        whole = b.found("t_cp") if has_attention(kind) else b.of_kind("t_cp_kind", kind)
-        return whole - forward_cp(kind)
+        return b.of_kind("t_cp", kind) - b.of_kind("t_cp_forward", kind)
 
     for routed in (False, True):
         for mean, cell in MEANS.items():
             expect_mean(b, mean, routed, lambda kind, cell=cell: b.of_kind(cell, kind), of_a_chunk)
-        expect_mean(b, "forward_mean_tp", routed, lambda kind: blocks_of(r, kind) * t_tp, of_a_chunk)
+        for one in ("forward", "backward"):
+            expect_mean(b, f"{one}_mean_launch", routed,
+                        lambda kind, one=one: b.of_kind(f"{one}_launch", kind) + b.of_kind(f"{one}_host", kind), of_a_chunk)
+        expect_mean(b, "forward_mean_tp", routed, tp_of, of_a_chunk)
         expect_mean(b, "backward_mean_tp", routed,
-                    lambda kind: blocks_of(r, kind) * t_tp * (1 + r.share * (1 - x.early_stop / 2)), of_a_chunk)
-        expect_mean(b, "forward_mean_cp", routed, forward_cp, of_a_chunk)
+                    lambda kind: tp_of(kind) * (1 + r.share * (1 - x.early_stop / 2)), of_a_chunk)
+        expect_mean(b, "forward_mean_cp", routed, lambda kind: b.of_kind("t_cp_forward", kind), of_a_chunk)
         expect_mean(b, "backward_mean_cp", routed, backward_cp, of_a_chunk)
 
 

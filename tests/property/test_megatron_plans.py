@@ -7,7 +7,7 @@ from math import ceil, nextafter
 
 from megatron_plan import FULL, KEYS, LAYER_NAMES, Megatron, ZERO_BUBBLE, ZERO_BUBBLE_2, draw_plan
 from megatron_reference import (ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, FIRST, GEMMS, KINDS, LAST, MEMORY, MIDDLE, MOE,
-    PARTS, REDUCE_SCATTER, SEND_RECV, STAGES, provided_collective, provided_slowdown, refer)
+    PARTS, REDUCE_SCATTER, SEND_RECV, STAGES, provided_collective, provided_slowdown, refer, rounded_max)
 from sheet import run_tests
 
 STAGE_NAMES = ["first", "middle", "last"]
@@ -177,26 +177,28 @@ def expect_passes(b, r, k):
     late = r.x.schedule == ZERO_BUBBLE or r.x.schedule == ZERO_BUBBLE_2
     first = (r.forward[k] + r.backward[k] - weights) / 2 if late else r.forward[k]
     inputs = r.forward[k] + r.backward[k] + r.again[k] - weights - first
-    hidden = r.cost_cp + (r.cost_ep if k == MOE else 0)
     per = 1 / (r.passes + 1)
-    slow_forward = r.blocks[k] * r.cost_tp + hidden * per
-    slow_backward = r.blocks[k] / 2 * (r.n_tp - 2) * r.cost_tp + hidden * (1 - per)
+    behind = (r.ring_cp - cp) * (1 - 1 / r.slow_cp)
+    slow_forward = r.blocks[k] * r.cost_tp + behind + (r.cost_ep * per if k == MOE else 0)
+    slow_backward = (r.blocks[k] / 2 * (r.n_tp - 2) * r.cost_tp + r.cost_cp - behind
+                     + (r.cost_ep * (1 - per) if k == MOE else 0))
     forward = first + r.blocks[k] * r.t_tp + cp + ep * per + slow_forward
     backward = inputs + r.blocks[k] / 2 * (r.n_tp - 2) * r.t_tp + r.t_cp - cp + ep * (1 - per) + slow_backward
-    wait = (r.layer[k] - r.gpu[k]) / (forward + backward + weights)
     b.expect_of("weights_work", kind, weights)
     b.expect_of("backward_work", kind, inputs)
     b.expect_of("forward_slowdown", kind, slow_forward, r.gpu[k])
     b.expect_of("backward_slowdown", kind, slow_backward, r.gpu[k])
-    b.expect_of("forward_launch", kind, wait * forward, r.layer[k])
-    b.expect_of("backward_launch", kind, wait * backward, r.layer[k])
-    b.expect_of("weights_launch", kind, wait * weights, r.layer[k])
-    b.expect("forward_tp", 2 * r.t_tp)
-    b.expect("backward_tp", (r.n_tp - 2) * r.t_tp, 0)
-    b.expect("forward_cp", cp, r.ring_cp)
-    b.expect("backward_cp", r.t_cp - cp, r.ring_cp)
-    b.expect("forward_ep", r.t_ep * per)
-    b.expect("backward_ep", r.t_ep * (1 - per))
+    host = (r.x.launch + r.x.launch_rank * (r.x.t - 1)) * [0.75, 0.8, 1][int(r.x.recompute)]
+    launches = r.forward_share * (r.x.moe_launch * host if k == MOE else host)
+    waits = [rounded_max(forward, launches, r.x.sharpness) - forward,
+             rounded_max(weights, launches, r.x.sharpness) - weights if late else 0]
+    b.expect_of("forward_launch", kind, waits[0], r.layer[k])
+    b.expect_of("backward_launch", kind, r.layer[k] - r.gpu[k] - sum(waits), r.layer[k])
+    b.expect_of("weights_launch", kind, waits[1], r.layer[k])
+    b.expect_of("t_cp_forward", kind, cp, r.ring_cp)
+    b.expect_of("t_cp", kind, r.t_cp, r.ring_cp)
+    b.expect_of("forward_ep", kind, ep * per)
+    b.expect_of("t_ep", kind, ep)
 
 
 def expect_ends(b, r):

@@ -279,8 +279,8 @@ TEST_OF(one_gpu_has_nothing_to_tell_others, fixture *own, set_up, tear_down)
                     "parallel.dp=1 parallel.zero=0 model.layers=8 cluster.nodes=1 "
                     "cluster.gpus_per_node=1");
     static const char *const nothing[] = {
-        "time_exposed", "time_hidden", "time_bubble", "T_transfers", "t_tied",      "t_tp",
-        "t_cp",         "t_reduce",    "t_gather",    "tp_payload",  "pp_payload",  "dp_payload",
+        "time_exposed", "time_hidden", "time_bubble", "T_transfers", "t_tied",      "t_tp[dense]",
+        "t_cp[dense]",  "t_reduce",    "t_gather",    "tp_payload",  "pp_payload",  "dp_payload",
         "dp_sent",      "ep_sent",     "cp_sent",     "tp_sent",     "pp_crossing", "bubble"};
     for (size_t i = 0; i < COUNT(nothing); i++)
         if (cell(&estimate, nothing[i]) != 0)
@@ -312,10 +312,13 @@ TEST_OF(layers_take_the_longer_of_host_and_gpu, fixture *own, set_up, tear_down)
                                    "model.hidden=512 model.heads=8 batch.micro=1 recompute=full");
     assert_near(cell(&tiny, "t_layer[dense]"), 3.24e-3 + 7 * 102e-6, 1e-3, "a tiny layer");
     assert_string_equal(named(&tiny, "bottleneck"), "host_launches");
-    /* The rounded corner: alike times take 2^(1/4) of either. */
-    double x = cell(&large, "t_gpu[dense]");
-    double y = cell(&large, "t_launch[dense]");
-    assert_near(cell(&large, "t_layer[dense]"), pow(pow(x, 4) + pow(y, 4), 0.25), 1e-12,
+    /* The rounded corner of each pass: alike times take 2^(1/4) of either. */
+    double x = cell(&large, "t_forward_pass[dense]");
+    double y = cell(&large, "t_launch[dense]") * cell(&large, "forward_share");
+    double back = cell(&large, "t_gpu[dense]") - x;
+    double more = cell(&large, "t_launch[dense]") - y;
+    assert_near(cell(&large, "t_layer[dense]"),
+                pow(pow(x, 4) + pow(y, 4), 0.25) + pow(pow(back, 4) + pow(more, 4), 0.25), 1e-12,
                 "the corner");
 }
 
@@ -474,7 +477,7 @@ TEST_OF(hiding_ends_with_what_it_hides_behind, fixture *own, set_up, tear_down)
     st_estimate slow = estimate_of(own, "gpt3-175b-1024xa100",
                                    "cluster.nic_bandwidth=0.5~GB/s overlap.gradients=1");
     assert_near(cell(&slow, "T_data_hidden"),
-                (1 - cell(&slow, "forward_part")) * cell(&slow, "t_slowest"), 1e-12,
+                (1 - cell(&slow, "forward_time")) * cell(&slow, "t_slowest"), 1e-12,
                 "what the last backward pass hides");
     assert_true(cell(&slow, "time_dp") > 0);
     assert_string_equal(named(&slow, "overhead"), "data_parallel");
@@ -514,9 +517,9 @@ TEST_OF(hiding_has_its_price, fixture *own, set_up, tear_down)
                                     "parallel.zero=1 parallel.cp=4 parallel.dp=2 batch.global=2 "
                                     "recompute=none overlap.cp=0.125 "
                                     "constants.overlap_slowdown=1.613");
-    assert_near(cell(&rings, "t_slowdown_cp"),
-                (1 - 1 / 1.613) * (3 * cell(&rings, "t_ring_cp") - cell(&rings, "t_cp")), 1e-9,
-                "what the ring costs attention");
+    assert_near(cell(&rings, "t_slowdown_cp[dense]"),
+                (1 - 1 / 1.613) * (3 * cell(&rings, "t_ring_cp") - cell(&rings, "t_cp[dense]")),
+                1e-9, "what the ring costs attention");
 }
 
 /* ---- what grows with what ---- */

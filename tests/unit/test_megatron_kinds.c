@@ -323,7 +323,7 @@ TEST_WITH(dispatchers_reach_and_take_multiprocessors, set_up, tear_down)
         if (i < COUNT(times))
             expect(&estimate, "t_all_to_all", times[i]);
         expect(&estimate, "slow_ep", 1 / (1 - taken[i] / 139));
-        expect(&estimate, "t_slowdown_ep",
+        expect(&estimate, "t_slowdown_ep[moe]",
                4 * 0.37 * cell(&estimate, "t_all_to_all") * taken[i] / 139);
         expect(&estimate, "e_moved", 2 * 1536 * 8 * (moved[i] * 2048 + 3 * 768));
     }

@@ -124,7 +124,7 @@ TEST_OF(rings_of_keys_and_values_go_round, fixture *own, set_up, tear_down)
                 "a round of keys and values");
     st_estimate bare = estimate_of(own, "llama3-8b-8xh100",
                                    "parallel.cp=4 parallel.dp=2 batch.global=2 overlap.cp=0");
-    assert_near(cell(&bare, "t_cp"), 4 * cell(&bare, "t_ring_cp"), 1e-12, "nothing hides");
+    assert_near(cell(&bare, "t_cp[dense]"), 4 * cell(&bare, "t_ring_cp"), 1e-12, "nothing hides");
     st_estimate exchanged =
         estimate_of(own, "llama3-8b-8xh100",
                     "parallel.cp=4 parallel.dp=2 batch.global=2 parallel.cp_method=alltoall");
@@ -133,7 +133,7 @@ TEST_OF(rings_of_keys_and_values_go_round, fixture *own, set_up, tear_down)
     double bytes = 2.0 * 2048 * (2 * 32 + 2 * 8) * 128;
     assert_near(cell(&exchanged, "t_heads_cp"), 4 * start + 0.75 * bytes / ring, 1e-12,
                 "an exchange of heads");
-    assert_near(cell(&exchanged, "t_cp"), 3 * cell(&exchanged, "t_heads_cp"), 1e-12,
+    assert_near(cell(&exchanged, "t_cp[dense]"), 3 * cell(&exchanged, "t_heads_cp"), 1e-12,
                 "heads are exchanged in the open");
     assert_true(cell(&exchanged, "cp_messages") == 32 * 3 * 4);
     assert_near(cell(&exchanged, "cp_sent"), 32 * 3 * 0.75 * bytes, 1e-12, "bytes of heads");
@@ -163,7 +163,7 @@ TEST_OF(hierarchies_exchange_heads_inside, fixture *own, set_up, tear_down)
     double heads = 4 * (36e-6 + 4 * 5.3e-6) + 0.75 * 2.0 * 1024 * (2 * 32 + 2 * 8) * 128 / ring;
     assert_near(cell(&both, "t_ring_cp"), hop, 1e-12, "one hop between nodes");
     assert_near(cell(&both, "t_heads_cp"), heads, 1e-12, "heads inside a node");
-    assert_near(cell(&both, "t_cp"), 3 * heads + 4 * hop, 1e-12, "all passes");
+    assert_near(cell(&both, "t_cp[dense]"), 3 * heads + 4 * hop, 1e-12, "all passes");
     /* without a node's border it is an exchange of heads alone */
     st_estimate near =
         estimate_of(own, "llama3-8b-8xh100",
@@ -171,7 +171,7 @@ TEST_OF(hierarchies_exchange_heads_inside, fixture *own, set_up, tear_down)
     st_estimate whole =
         estimate_of(own, "llama3-8b-8xh100",
                     "parallel.cp=4 parallel.dp=2 batch.global=2 parallel.cp_method=alltoall");
-    assert_true(cell(&near, "t_cp") == cell(&whole, "t_cp"));
+    assert_true(cell(&near, "t_cp[dense]") == cell(&whole, "t_cp[dense]"));
     /* all eight exchange heads: half of what they send takes their own share of the NICs */
     st_estimate heads_alone =
         estimate_of(own, "llama3-8b-8xh100", st_arena_printf(own->arena, "%salltoall", plan));
@@ -197,7 +197,7 @@ TEST_OF(scans_exchange_heads, fixture *own, set_up, tear_down)
     assert_near(cell(&next, "t_cp_kind[delta_moe]"), 3 * pass, 1e-12, "delta nets");
     assert_near(cell(&next, "time_cp"),
                 cell(&next, "n_layers[delta_moe]") * 3 * pass +
-                    cell(&next, "n_layers[moe]") * cell(&next, "t_cp"),
+                    cell(&next, "n_layers[moe]") * cell(&next, "t_cp[moe]"),
                 1e-9, "the part of the step");
     st_estimate nano =
         estimate_of(own, "llama3-8b-8xh100",

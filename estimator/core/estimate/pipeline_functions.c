@@ -42,15 +42,17 @@ enum {
     PASS_REDUCE_HIDDEN,
     PASS_REDUCE_EXPOSED,
     PREFETCH,       /* layers whose weights are gathered ahead */
-    RATE_COMPUTING, /* of hidden weights and gradients, of their rate alone */
-    EVEN_FORWARD,   /* during passes that are not slowed down, and during exposed messages */
+    EVEN_FORWARD,   /* of hidden weights and gradients, of their rate alone, during passes that are
+                     * not slowed down, and during exposed messages */
     EVEN_BACKWARD,
+    EVEN_WEIGHTS,
     RATE_EXPOSED,
     RATE_SENDING,
     MOVED_FORWARD, /* weights and gradients while a pass runs, and how much longer it takes */
     STRETCH_FORWARD,
     MOVED_BACKWARD,
     STRETCH_BACKWARD,
+    MOVED_WEIGHTS,
     STRETCH_WEIGHTS,
     HELD,
     SLOWEST, /* what the formula takes instead: stages by their times */
@@ -260,7 +262,7 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
     const st_pass_cover even = {arguments[EVEN_BACKWARD], 1};
     const st_pass_cover forward = {arguments[MOVED_FORWARD], arguments[STRETCH_FORWARD]};
     const st_pass_cover backward = {arguments[MOVED_BACKWARD], arguments[STRETCH_BACKWARD]};
-    double stretch = arguments[STRETCH_WEIGHTS];
+    const st_pass_cover weights = {arguments[MOVED_WEIGHTS], arguments[STRETCH_WEIGHTS]};
     const st_pipeline_data data = {
         .layers = layers,
         .gather_hidden = (double)ticks_of(arguments[PASS_GATHER_HIDDEN], &good),
@@ -268,12 +270,12 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
         .reduce_hidden = (double)ticks_of(arguments[PASS_REDUCE_HIDDEN], &good),
         .reduce_exposed = (double)ticks_of(arguments[PASS_REDUCE_EXPOSED], &good),
         .prefetch = (uint32_t)fmin(fmax(arguments[PREFETCH], 0), MOST_PREFETCH),
-        .even = {{arguments[EVEN_FORWARD], 1}, even, {arguments[RATE_COMPUTING], 1}, even},
-        .slowed = {forward, backward, {stretch * arguments[RATE_COMPUTING], stretch}, backward},
+        .even = {{arguments[EVEN_FORWARD], 1}, even, {arguments[EVEN_WEIGHTS], 1}, even},
+        .slowed = {forward, backward, weights, backward},
         .rate_exposed = arguments[RATE_EXPOSED],
         .rate_sending = arguments[RATE_SENDING]};
     const st_pipeline pipeline = {.shape = &shape, .ends = &ends, .data = &data};
-    for (size_t i = RATE_COMPUTING; i <= STRETCH_WEIGHTS; i++)
+    for (size_t i = EVEN_FORWARD; i <= STRETCH_WEIGHTS; i++)
         good = good && arguments[i] > 0;
     if (chunks == NULL || layers == NULL ||
         !fill_places(plan, &division, arguments, chunks, layers) || !good)
@@ -352,7 +354,7 @@ static const st_open_function entries[] = {
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1", "1", "1",
-      "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s", NULL},
+      "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s", NULL},
      "s",
      pipeline_replay,
      0},
