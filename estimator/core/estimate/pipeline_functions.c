@@ -41,9 +41,9 @@ enum {
     PASS_GATHER_EXPOSED,
     PASS_REDUCE_HIDDEN,
     PASS_REDUCE_EXPOSED,
-    PREFETCH,       /* layers whose weights are gathered ahead */
-    EVEN_FORWARD,   /* of hidden weights and gradients, of their rate alone, during passes that are
-                     * not slowed down, and during exposed messages */
+    PREFETCH,     /* layers whose weights are gathered ahead */
+    EVEN_FORWARD, /* of hidden weights and gradients, of their rate alone, during passes that are
+                   * not slowed down, and during exposed messages */
     EVEN_BACKWARD,
     EVEN_WEIGHTS,
     RATE_EXPOSED,
