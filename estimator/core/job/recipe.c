@@ -2,8 +2,6 @@
 /*
  * Recipes: what a stack does for some models, GPUs, precisions, plans or releases only. Each is a
  * map with `if:`, values of keys of the job, and `set:`, values that then count as the stack's own.
- *
- * Circle: with job/load, which reads what a recipe sets as it reads all else.
  */
 #include "job/job_loader.h"
 #include "job/files.h"
