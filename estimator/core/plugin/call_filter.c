@@ -357,9 +357,13 @@ static const char *name_of(unsigned call, st_arena *arena)
 
 st_refused_calls *st_refused_calls_create(void)
 {
-    void *made = mmap(NULL, sizeof(st_refused_calls), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return made != MAP_FAILED ? made : NULL;
+    st_refused_calls *made =
+        mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE,
+             /* cppcheck-suppress invalidFunctionArg ; memory of no file has the number -1 */
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    return made;
 }
 
 void st_refused_calls_destroy(st_refused_calls *refused)

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 1 << 14, MOST_COLUMNS = 16, NOTHING = UINT32_MAX };
+enum { PLACES = 1 << 14, MOST_COLUMNS = 16 };
+
+#define NOTHING UINT32_MAX
 
 typedef struct answered {
     double columns[MOST_COLUMNS];

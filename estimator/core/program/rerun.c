@@ -122,7 +122,9 @@ static bool list_dependents(const st_program *program, st_workspace *workspace, 
     }
     size_t count = list_reached(program, workspace, input, list);
     st_instruction *kept = realloc(list, (count + 1) * sizeof *list);
-    workspace->dependents[input] = kept != NULL ? kept : list;
+    if (kept != NULL)
+        list = kept;
+    workspace->dependents[input] = list;
     workspace->dependent_counts[input] = count;
     return true;
 }

@@ -260,10 +260,10 @@ static void settle_adapters(megatron_run *settings)
     const megatron_argument *kind = find(settings, "peft._target_");
     const megatron_argument *rank = find(settings, "peft.dim");
     const megatron_argument *targets = find(settings, "peft.target_modules");
-    if ((kind == NULL && rank == NULL) || (kind != NULL && !st_ends_in(kind->value, ".LoRA")))
+    const megatron_argument *first = kind != NULL ? kind : rank;
+    if (first == NULL || (kind != NULL && !st_ends_in(kind->value, ".LoRA")))
         return; /* other kinds of adapters stop the import */
-    st_draft_put(settings->draft, ST_KEY_TRAIN_TASK, kind != NULL ? kind->line : rank->line, "lora",
-                 "peft");
+    st_draft_put(settings->draft, ST_KEY_TRAIN_TASK, first->line, "lora", "peft");
     if (rank != NULL)
         st_draft_put_count(settings->draft, ST_KEY_TRAIN_LORA_RANK, rank->line,
                            megatron_count_or(settings, "peft.dim", 0), "peft.dim");
