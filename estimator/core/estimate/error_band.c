@@ -99,7 +99,8 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
         static const char *const band_known[] = {"gpu",    "precision",   "model", "rows",
                                                  "median", "nine_of_ten", "bias",  "fitted",
                                                  "stack",  "sources",     "plans"};
-        candidate = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
+        candidate = (st_error_band){.kind = {.gpu = "", .precision = "", .model = "", .stack = ""},
+                                    .sources = ""};
         if (st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' must be a map")) {
             st_read_keys(reader, node, "an entry of 'errors'", band_known, ST_COUNT(band_known), 7);
             candidate.kind =
