@@ -191,7 +191,7 @@ static int run_page(cli_run *run)
     if (status == ST_OK && at == NULL)
         status = st_fail(run->errors, ST_ERR_VALUE, (st_place){0},
                          "the page is one of another release" ST_HINT "run './dev page' again");
-    if (status == ST_OK) {
+    if (status == ST_OK && at != NULL) {
         const size_t before = (size_t)(at - whole) + strcspn(at, "{");
         const size_t after = before + strlen("{}");
         st_result_write_json(&own, &json);

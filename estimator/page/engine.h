@@ -27,7 +27,7 @@ const char *page_job(void);
 /* What the sheet of the open estimate says first, its bars and the sections of its report. */
 const char *page_sheet(void);
 /* A formula in the language of sheets, also with numbers for names: {"tex"}. */
-const char *page_tex(const char *formula);
+const char *page_tex(const char *text);
 
 /* The table of keys of a job, with unit, range and meaning. */
 const char *page_keys(void);

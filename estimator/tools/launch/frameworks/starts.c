@@ -24,9 +24,9 @@ static st_status read_rules(void *context, const char *name, st_place place, st_
 static double release_number(const char *version)
 {
     double number = 0;
-    for (double weight = 10000; weight >= 1; weight /= 100) {
+    for (long weight = 10000; weight >= 1; weight /= 100) {
         char *end = NULL;
-        number += weight * (double)strtol(version, &end, 10);
+        number += (double)weight * (double)strtol(version, &end, 10);
         version = *end == '.' ? end + 1 : end;
     }
     return number;
