@@ -35,7 +35,7 @@ KEYS = {
     "constants.gather_width": ("gather", lambda random, job: random.whole(1, 8), 4),
     "constants.weight_memory": ("weight", lambda random, job: random.whole(1, 8), 4),
     "constants.optimizer_memory": ("state", lambda random, job: random.whole(1, 16), 4),
-    "constants.value_width": ("value", lambda random, job: random.whole(1, 4), 2),
+    "constants.value_width": ("value", lambda random, job: random.whole(1, 4), 0),
     "constants.framework_memory": ("framework", lambda random, job: random.wide(1e8, 1e10), 2.5e9),
     "constants.fragmentation": ("fragments", lambda random, job: 1 + random.random(), 1.04),
     "constants.memory_efficiency": ("reached", lambda random, job: random.one_in(2) * random.uniform(0.3, 1), 0),

@@ -422,7 +422,8 @@ TEST_OF(seams_for_plugins_are_open, fixture *own, set_up, tear_down)
 /*
  * A few microseconds for one evaluation are promised: the sheet has to stay lean. Each of ten kinds
  * of layers has its row of times, which a job without that kind folds away (docs/decisions/0060);
- * one without groups of experts or adapters folds away draws of groups and adapters.
+ * one without groups of experts or adapters folds away draws of groups and adapters. A sixth of the
+ * operations are what each kind hides of its own messages, in each pass (docs/decisions/0084).
  */
 TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
 {
@@ -433,7 +434,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
     assert_int_equal(
         st_program_compile(sheet, &(st_program_options){0}, own->arena, &program, own->errors),
         ST_OK);
-    assert_true(st_program_operation_count(program) <= 9300);
+    assert_in_range(st_program_operation_count(program), 1, 11000);
     static const char *const outputs[] = {"step_time", "memory"};
     assert_int_equal(st_program_compile(sheet,
                                         &(st_program_options){.outputs = outputs,
@@ -441,7 +442,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
                                                               .without_checks = true},
                                         own->arena, &program, own->errors),
                      ST_OK);
-    assert_true(st_program_operation_count(program) <= 6500);
+    assert_in_range(st_program_operation_count(program), 1, 7700);
 }
 
 TESTS(megatron_rules);

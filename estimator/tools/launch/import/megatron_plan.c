@@ -95,7 +95,11 @@ static void put_parallel(megatron_run *run)
     (void)put_data_parallel(run, bounded ? tp * pp * cp : 1);
     if (st_draft_count(run->draft, ST_KEY_MODEL_EXPERTS) > 0) {
         megatron_put_or(run, ST_KEY_PARALLEL_EP, "expert_model_parallel_size", 1);
-        megatron_put_given(run, ST_KEY_PARALLEL_EXPERT_TP, "expert_tensor_parallel_size");
+        /* Without the option experts are split as the other layers are, whatever a stack's recipes
+         * set; 0 says so. */
+        if (!megatron_put_given(run, ST_KEY_PARALLEL_EXPERT_TP, "expert_tensor_parallel_size") &&
+            tp > 1)
+            megatron_put_or(run, ST_KEY_PARALLEL_EXPERT_TP, "expert_tensor_parallel_size", 0);
     }
     megatron_pass_over(run, "expert_model_parallel_size");
     megatron_pass_over(run, "expert_tensor_parallel_size");
