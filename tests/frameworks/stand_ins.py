@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for the packages that a framework imports, so that its own code runs without them and without a GPU."""
+"""Replaces the packages that a framework imports, so that its own code runs without them and without a GPU."""
 import importlib.abc
 import importlib.machinery
 import json

@@ -48,7 +48,7 @@ def start(launch):
             model = importlib.import_module('torchtitan.models.' + config.model.name)
             spec = model.get_train_spec()
             flavors = getattr(spec, 'model_args', None) or spec.config
-            assert config.model.flavor in flavors, f'{config.model.flavor!r} is no flavor of {config.model.name}'
+            assert config.model.flavor in flavors, f'{config.model.flavor!r} is not a flavor of {config.model.name}'
             assert spec.pipelining_fn is not None or config.parallelism.pipeline_parallel_degree == 1, 'no stages'
             copy.deepcopy(flavors[config.model.flavor]).update_from_config(config)
             from torchtitan.distributed.parallel_dims import ParallelDims

@@ -45,23 +45,6 @@ static st_status keep(st_kept_program *kept, st_arena *arena, const st_program *
     return status;
 }
 
-/* Compiles what is shown. */
-static st_status keep_report(const st_estimate *estimate, st_kept_program *kept, st_errors *errors)
-{
-    const st_program *program = NULL;
-    if (kept->arena != NULL)
-        return ST_OK;
-    st_arena *arena = st_arena_create();
-    if (arena == NULL)
-        return st_out_of_memory(errors);
-    st_status status = st_estimate_compile(estimate, arena, &program, errors);
-    if (status == ST_OK)
-        status = keep(kept, arena, program, errors);
-    if (status != ST_OK)
-        st_arena_destroy(arena);
-    return status;
-}
-
 st_status st_kept_names(const st_estimate *estimate, const char *const *names, size_t count,
                         st_kept_program *kept, st_errors *errors)
 {
@@ -71,7 +54,9 @@ st_status st_kept_names(const st_estimate *estimate, const char *const *names, s
     st_arena *arena = st_arena_create();
     if (arena == NULL)
         return st_out_of_memory(errors);
-    st_status status = st_estimate_compile_names(estimate, names, count, arena, &program, errors);
+    st_status status =
+        names == NULL ? st_estimate_compile(estimate, arena, &program, errors)
+                      : st_estimate_compile_names(estimate, names, count, arena, &program, errors);
     if (status == ST_OK)
         status = keep(kept, arena, program, errors);
     if (status != ST_OK)
@@ -289,7 +274,7 @@ static st_status run_report(st_estimate_handle *handle, st_errors *errors)
     st_status status = ST_OK;
     for (size_t turn = 0; turn < ST_FORMS && status == ST_OK; turn++) {
         const st_ready_program *ready = &handle->reports[handle->form].ready;
-        status = keep_report(estimate, &handle->reports[handle->form], errors);
+        status = st_kept_names(estimate, NULL, 0, &handle->reports[handle->form], errors);
         if (status == ST_OK)
             status = st_program_run_again(ready->program, ready->workspace, estimate->input_values,
                                           ready->values, ready->checks);

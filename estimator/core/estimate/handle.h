@@ -78,7 +78,8 @@ st_arena *st_handle_results(st_estimate_handle *handle);
 void st_handle_forget(st_estimate_handle *handle);
 void st_kept_drop(st_kept_program *kept);
 void st_handle_drop_programs(st_estimate_handle *handle);
-/* Compiles cells and inputs by name, without checks, unless that was done before. */
+/* Compiles cells and inputs by name, without checks, or, where `names` is NULL, what is shown;
+ * nothing where that was done before. */
 st_status st_kept_names(const st_estimate *estimate, const char *const *names, size_t count,
                         st_kept_program *kept, st_errors *errors) ST_NODISCARD;
 

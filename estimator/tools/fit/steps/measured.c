@@ -166,7 +166,7 @@ static st_status parse_measured(const table_reader *reader, const measured_colum
                        column->unit != NULL ? column->unit : type->unit.text));
 }
 
-/* A row, and where its errors are told. */
+/* A row and the place of its errors. */
 typedef struct faulty_row {
     st_row *row;
     st_arena *arena;

@@ -32,7 +32,10 @@ static void set_once(megatron_run *settings, const char *name, const char *value
 /* Values as Python writes them. */
 static void take_toml(void *context, const st_toml_value *value)
 {
+    const megatron_run *settings = context;
     const char *text = value->text;
+    if (settings->draft->status != ST_OK)
+        return; /* more keys than a run has would be compared with all that it has */
     if (!value->quoted && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0))
         text = text[0] == 't' ? "True" : "False";
     set_once(context, value->name, text, value->line);

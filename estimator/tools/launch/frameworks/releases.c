@@ -88,7 +88,7 @@ bool fw_release_has(const fw_release *release, const char *option)
     return until[0] == '\0' || fw_release_compare(release->version, until) <= 0;
 }
 
-/* The row names words, and the value is none that the release takes; or it is no whole number. */
+/* The release refuses the value: a word that its row lacks, or a broken whole number. */
 static bool is_other_word(const fw_release *release, const char *row, const char *value)
 {
     static const char *const types[] = {"flag", "int", "float", "text", "list"};

@@ -21,7 +21,7 @@ const char *fw_text_of(st_draft *draft, const st_key *key, double number, const 
 /* The number of a key in a job, or in what else has keys. */
 typedef double (*fw_number)(const void *of, const char *key);
 double fw_number_in_job(const void *job, const char *key);
-/* What a number means where 0 stands for another value: heads, 4 times the hidden size ... */
+/* What a number means where 0 selects a default: heads, 4 times the hidden size ... */
 double fw_meaning(fw_number number_in, const void *of, const char *key, double number);
 
 /* One option of a framework for one value of a key. */

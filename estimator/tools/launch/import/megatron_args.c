@@ -291,7 +291,7 @@ static const char *expand(shell_reader *reader, const char *word)
 
 static void set_variable(shell_reader *reader, const char *word, const char *text)
 {
-    /* One of several words is no value of an option. */
+    /* A variable of several words cannot be the value of an option. */
     const char *value = reader->quote != '\0' ? "$" : expand(reader, text);
     if (value[0] == '\0' || value[0] == '(' || reader->variable_count >= VARIABLES)
         return;
