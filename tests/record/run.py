@@ -44,6 +44,21 @@ def case(name, options, code, expected, message='', program=PROGRAM):
         return said
 
 
+def stack_is_executable(path):
+    """Whether glibc 2.41 refuses to load a library: it has no PT_GNU_STACK, or an executable one."""
+    head = open(path, 'rb').read(4096)
+    first, count = struct.unpack_from('<Q', head, 32)[0], struct.unpack_from('<H', head, 56)[0]
+    segments = [struct.unpack_from('<II', head, first + 56 * i) for i in range(count)]
+    flags = [flag for kind, flag in segments if kind == 0x6474e551]
+    return not flags or flags[0] & 1 != 0
+
+
+LIBRARY = os.path.join(os.path.dirname(os.path.realpath(STEPTIME)), '../tools/record/library')
+for directory, _, files in os.walk(LIBRARY):
+    failures += [f'{name} needs an executable stack' for name in files
+                 if '.so' in name and not name.endswith(('.map', '.p'))
+                 and stack_is_executable(os.path.join(directory, name))]
+
 CLEAN = {'verdict': 'recorded', 'unsupported_calls': 0, 'misuses': [], 'cut_logs': 0, 'out_of_memory': None}
 
 case('data-parallel', ['--ranks', '4'], 0,
