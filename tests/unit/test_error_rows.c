@@ -230,4 +230,28 @@ TEST_WITH(memory_and_operators_are_no_steps, set_up, tear_down)
     assert_int_equal(rows.count, 0);
 }
 
+/* The table says the stages of a row, and not its job. */
+TEST_OF(rows_have_the_band_of_their_kind, fixture *own, set_up, tear_down)
+{
+    st_measured *measured = plans(own);
+    st_error_kind kind = st_error_kind_of(measured->rows[0].job);
+    assert_false(kind.has_stages);
+    kind.has_stages = true;
+    double band = 0;
+    assert_int_equal(
+        st_error_kind_band(own->paths, measured->sheet, &kind, own->arena, &band, own->errors),
+        ST_OK);
+    assert_true(band >= 0.2);
+    measured->rows[1].left_out = "no GPU";
+    measured->rows[4].error = -1.01 * band;
+    measured->rows[5].error = -0.99 * band;
+    assert_int_equal(st_rows_find_bands(own->paths, measured, own->arena, own->errors), ST_OK);
+    near_to(measured->rows[0].band, band, 1e-14);
+    near_to(measured->rows[1].band, 0, 1e-14);
+    st_accuracy accuracy;
+    assert_int_equal(st_accuracy_of(measured, own->arena, &accuracy), ST_OK);
+    assert_int_equal(accuracy.groups[0].banded, 5);
+    assert_int_equal(accuracy.groups[0].inside, 4);
+}
+
 TESTS(error_rows);

@@ -269,3 +269,13 @@ void st_error_band_put(const st_error_band *band, st_node *map)
     st_put_text_or_null(node, "no_plan", st_or_none(band->no_plan));
     st_put_text_or_null(node, "sources", band->sources);
 }
+
+st_status st_error_kind_band(const st_paths *paths, const st_sheet *sheet,
+                             const st_error_kind *kind, st_arena *arena, double *nine_of_ten,
+                             st_errors *errors)
+{
+    st_error_band band;
+    st_status status = st_error_band_find(paths, sheet, kind, arena, &band, errors);
+    *nine_of_ten = status == ST_OK && band.rows > 0 ? band.nine_of_ten : 0;
+    return status;
+}

@@ -4,6 +4,7 @@
 #define STEPTIME_TOOL_ERROR_KINDS_H
 
 #include "steptime/job.h"
+#include "steptime/sheet.h"
 
 /* What estimates have in common whose errors are counted together; texts are never NULL. */
 typedef struct st_error_kind {
@@ -19,6 +20,13 @@ typedef struct st_error_kind {
 st_error_kind st_error_kind_of(const st_job *job);
 /* `weights` is their type, "bf16". */
 const char *st_error_precision(const char *recipe, bool fp8, const char *weights);
+/*
+ * What nine of ten errors of a kind under a sheet do not exceed, as a share of the measured time:
+ * what estimates show as their band; 0 where it is not known.
+ */
+st_status st_error_kind_band(const st_paths *paths, const st_sheet *sheet,
+                             const st_error_kind *kind, st_arena *arena, double *nine_of_ten,
+                             st_errors *errors) ST_NODISCARD;
 bool st_error_kind_equal(const st_error_kind *left, const st_error_kind *right);
 
 #endif

@@ -249,6 +249,8 @@ static st_status add_table(validation *verb, st_measured *measured)
     if (status == ST_OK)
         status = in_pairs ? add_pairs(verb, measured)
                           : st_measured_run(measured, run->arena, run->errors);
+    if (status == ST_OK && !in_pairs)
+        status = st_rows_find_bands(run->paths, measured, run->arena, run->errors);
     if (status == ST_OK)
         status = st_accuracy_of(measured, run->arena, &table);
     if (status == ST_OK && !ST_APPEND(run->arena, verb->tables, verb->table_count, table))

@@ -27,16 +27,20 @@ const char *st_row_part_text(st_row_part part)
     return "all rows";
 }
 
-/* The errors of the rows of a group and a part. */
-static size_t collect(comparer *comparison, const st_row_group *group, st_row_part part)
+/* The errors of the rows of a group and a part, and how many of them are inside their bands. */
+static size_t collect(comparer *comparison, const st_row_group *group, st_row_part part,
+                      size_t *banded, size_t *inside)
 {
     size_t count = 0;
     for (size_t i = 0; i < comparison->measured->row_count; i++) {
         const st_row *row = &comparison->measured->rows[i];
         if (!st_row_counts(row) || (part != ST_ROWS_ALL && row->fitted != (part == ST_ROWS_FITTED)))
             continue;
-        if (group == NULL || st_measured_holds(comparison->measured, &group->when, i))
-            comparison->errors[count++] = row->error;
+        if (group != NULL && !st_measured_holds(comparison->measured, &group->when, i))
+            continue;
+        comparison->errors[count++] = row->error;
+        *banded += row->band > 0 ? 1 : 0;
+        *inside += row->band > 0 && fabs(row->error) <= row->band ? 1 : 0;
     }
     return count;
 }
@@ -56,12 +60,15 @@ static st_status add_site_factor(comparer *comparison, size_t count, st_group_er
 /* A limit is for rows that no constant has seen. */
 static st_status add_part(comparer *comparison, const st_row_group *group, st_row_part part)
 {
-    size_t count = collect(comparison, group, part);
+    size_t banded = 0;
+    size_t inside = 0;
+    size_t count = collect(comparison, group, part, &banded, &inside);
     st_accuracy *accuracy = comparison->accuracy;
     if (count == 0)
         return ST_OK;
     st_group_errors *result = &accuracy->groups[accuracy->group_count++];
-    *result = (st_group_errors){.name = group != NULL ? group->name : "", .part = part};
+    *result = (st_group_errors){
+        .name = group != NULL ? group->name : "", .part = part, .banded = banded, .inside = inside};
     bool wants_site = part != ST_ROWS_FITTED && (group != NULL ? group->site_factor : count > 2);
     st_status status = wants_site ? add_site_factor(comparison, count, result) : ST_OK;
     result->summary = st_summarize_errors(comparison->errors, count);
@@ -77,7 +84,8 @@ static st_status add_part(comparer *comparison, const st_row_group *group, st_ro
 
 static st_status add_group(comparer *comparison, const st_row_group *group)
 {
-    if (collect(comparison, group, ST_ROWS_FITTED) == 0)
+    size_t ignored = 0;
+    if (collect(comparison, group, ST_ROWS_FITTED, &ignored, &ignored) == 0)
         return add_part(comparison, group, ST_ROWS_ALL);
     st_status status = add_part(comparison, group, ST_ROWS_FITTED);
     return status == ST_OK ? add_part(comparison, group, ST_ROWS_HELD_OUT) : status;

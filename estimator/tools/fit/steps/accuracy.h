@@ -18,7 +18,9 @@ typedef struct st_group_errors {
     const char *name; /* "" for all rows of the source */
     st_row_part part;
     st_error_summary summary;
-    double limit; /* of the mean absolute error, 0: none */
+    double limit;  /* of the mean absolute error, 0: none */
+    size_t banded; /* rows whose kind has a band of errors */
+    size_t inside; /* of them, rows whose error is not larger than the band */
     bool has_site_factor;
     double site_factor; /* median of measured over estimated */
     st_error_summary site;
@@ -73,6 +75,13 @@ typedef struct st_error_rows {
  */
 st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured,
                             st_arena *arena) ST_NODISCARD;
+
+/*
+ * Gives each row of a table of steps the band of its kind on the search path, which st_accuracy_of
+ * counts by. Where the band was made of these very rows, it covers nine of ten of them.
+ */
+st_status st_rows_find_bands(const st_paths *paths, st_measured *measured, st_arena *arena,
+                             st_errors *errors) ST_NODISCARD;
 
 /* configs/errors/SHEET.yaml: errors by kind, and over all stacks; in an order of its own. */
 st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_arena *arena,

@@ -88,6 +88,8 @@ static void put_group(const st_group_errors *group, st_node *map, st_table *tabl
     st_show_errors(table, map, "errors", name_of(group, name, sizeof name), &group->summary,
                    group->limit);
     st_put_number(map, "limit", group->limit > 0 ? group->limit : (double)NAN);
+    st_put_number(map, "inside_band",
+                  group->banded > 0 ? (double)group->inside / (double)group->banded : (double)NAN);
     if (!group->has_site_factor)
         return;
     snprintf(name, sizeof name, "  with site factor %s",

@@ -25,18 +25,25 @@ static st_error_kind kind_of(const st_measured *measured, size_t row)
     return kind;
 }
 
+/* Neither memory nor operators alone. */
+static bool are_steps(const st_measured *measured)
+{
+    const int16_t *exponent = measured->type->unit.dimension.exponent;
+    return st_sheet_reading_index(measured->sheet, ST_KEY_PRECISION_WEIGHTS) != SIZE_MAX &&
+           !(measured->type->kind == ST_TYPE_NUMBER && exponent[ST_BYTE] != 0 &&
+             exponent[ST_SECOND] == 0);
+}
+
+static bool counts(const st_row *row)
+{
+    return st_row_counts(row) && row->job != NULL && isfinite(row->error);
+}
+
 st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st_arena *arena)
 {
-    bool trains = st_sheet_reading_index(measured->sheet, ST_KEY_PRECISION_WEIGHTS) !=
-                  SIZE_MAX; /* else operators alone */
-    const int16_t *exponent = measured->type->unit.dimension.exponent;
-    if ((measured->type->kind == ST_TYPE_NUMBER && exponent[ST_BYTE] != 0 &&
-         exponent[ST_SECOND] == 0) ||
-        !trains)
-        return ST_OK;
-    for (size_t i = 0; i < measured->row_count; i++) {
+    for (size_t i = 0; i < measured->row_count && are_steps(measured); i++) {
         const st_row *row = &measured->rows[i];
-        if (row->left_out != NULL || row->ran_out || row->job == NULL || !isfinite(row->error))
+        if (!counts(row))
             continue;
         st_error_row made = {.kind = kind_of(measured, i),
                              .error = row->error,
@@ -46,6 +53,28 @@ st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st
             return ST_ERR_MEMORY;
     }
     return ST_OK;
+}
+
+/* ---- bands ---- */
+
+/* Rows come in the order of their plans, so that most have the kind of the row before. */
+st_status st_rows_find_bands(const st_paths *paths, st_measured *measured, st_arena *arena,
+                             st_errors *errors)
+{
+    st_error_kind known = {0};
+    double band = 0;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < measured->row_count && are_steps(measured) && status == ST_OK; i++) {
+        if (!counts(&measured->rows[i]))
+            continue;
+        const st_error_kind kind = kind_of(measured, i);
+        if (known.gpu == NULL || !st_error_kind_equal(&kind, &known) ||
+            kind.is_sharded != known.is_sharded || kind.has_stages != known.has_stages)
+            status = st_error_kind_band(paths, measured->sheet, &kind, arena, &band, errors);
+        known = kind;
+        measured->rows[i].band = band;
+    }
+    return status;
 }
 
 /* ---- writing ---- */

@@ -28,6 +28,7 @@ typedef struct st_row {
     bool fitted;          /* some constant was fitted with it */
     double estimate;      /* base units */
     double error;         /* estimate over measured minus 1 */
+    double band;          /* that nine of ten errors of its kind do not exceed; 0: not known */
     bool fits;            /* the sheet has memory suffice */
     size_t variant;       /* index of the providers that its estimate needs */
     const st_job *job;    /* of the files that the row names; NULL: it was left out before */
