@@ -12,6 +12,7 @@ typedef struct pipeline {
     st_chunk_times chunks[MOST_PLACES];
     st_schedule_shape shape;
     st_schedule_ends ends;
+    const st_pipeline_data *data;
 } pipeline;
 
 static pipeline even(st_schedule_kind kind, uint32_t stages, uint32_t micros)
@@ -33,7 +34,7 @@ static st_pipeline_times replay(pipeline *own)
     st_arena *arena = st_arena_create();
     assert_non_null(arena);
     own->shape.times = own->chunks;
-    const st_pipeline asked = {.shape = &own->shape, .ends = &own->ends};
+    const st_pipeline asked = {.shape = &own->shape, .ends = &own->ends, .data = own->data};
     st_pipeline_walk *walk = st_pipeline_walk_make(&own->shape, arena);
     bool good = walk != NULL && st_pipeline_replay(&asked, walk, &times);
     assert_true(good == (times.passes > 0));
@@ -110,6 +111,25 @@ TEST(gathers_and_reductions_surround_the_passes)
     own.ends.gather_hidden = FORWARD + 2 * EACH; /* the first stage waits for it before it goes
                                                     back, and so does what comes after */
     assert_true(replay(&own).with_data > 2 * EACH + 311 + 713 + 127);
+}
+
+/* Hidden gradients wait for weights that a pass waits for: messages of a group of ranks run one
+ * after another (Zhao et al. 2023, section 3.3.2). */
+TEST(messages_of_a_group_take_turns)
+{
+    static const uint32_t layers[] = {2};
+    const st_pass_cover all = {1, 1};
+    const st_pipeline_data data = {.layers = layers,
+                                   .gather_exposed = 3000,
+                                   .reduce_hidden = 60000,
+                                   .even = {all, all, all, all},
+                                   .slowed = {all, all, all, all},
+                                   .rate_sending = 1};
+    pipeline own = even(ST_SCHEDULE_1F1B, 1, 2);
+    own.data = &data;
+    /* Gradients are on their way from the first layer's backward pass on. */
+    assert_int_equal(replay(&own).with_data,
+                     4 * 3000 + 2 * 60000 + FORWARD + (BACKWARD + WEIGHTS) / 2);
 }
 
 TEST(one_stage_sends_nothing)

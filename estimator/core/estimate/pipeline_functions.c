@@ -43,10 +43,9 @@ enum {
     PASS_REDUCE_EXPOSED,
     PREFETCH,     /* layers whose weights are gathered ahead */
     EVEN_FORWARD, /* of hidden weights and gradients, of their rate alone, during passes that are
-                   * not slowed down, and during exposed messages */
+                   * not slowed down, and during transfers */
     EVEN_BACKWARD,
     EVEN_WEIGHTS,
-    RATE_EXPOSED,
     RATE_SENDING,
     MOVED_FORWARD, /* weights and gradients while a pass runs, and how much longer it takes */
     STRETCH_FORWARD,
@@ -272,7 +271,6 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
         .prefetch = (uint32_t)fmin(fmax(arguments[PREFETCH], 0), MOST_PREFETCH),
         .even = {{arguments[EVEN_FORWARD], 1}, even, {arguments[EVEN_WEIGHTS], 1}, even},
         .slowed = {forward, backward, weights, backward},
-        .rate_exposed = arguments[RATE_EXPOSED],
         .rate_sending = arguments[RATE_SENDING]};
     const st_pipeline pipeline = {.shape = &shape, .ends = &ends, .data = &data};
     for (size_t i = EVEN_FORWARD; i <= STRETCH_WEIGHTS; i++)
@@ -354,7 +352,7 @@ static const st_open_function entries[] = {
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1", "1", "1",
-      "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s", NULL},
+      "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s", NULL},
      "s",
      pipeline_replay,
      0},

@@ -356,11 +356,10 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
     bool gathers = is_split(data) && pass->kind != ST_PASS_WEIGHTS;
     bool reduces =
         is_split(data) && (pass->kind == ST_PASS_WEIGHTS || pass->kind == ST_PASS_WITH_WEIGHTS);
-    const st_pass_cover exposed = {data != NULL ? data->rate_exposed : 1, 1};
     for (uint32_t i = 0; i < layers; i++) {
         if (gathers) {
             gather_ahead(replay, pass->stage, queue);
-            run_beside(queue, now, data->gather_exposed / layers, exposed);
+            *now += data->gather_exposed / layers;
         }
         if (i == 0)
             idle_until(queue, now, timed->ready);
@@ -370,7 +369,7 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
         run_beside(queue, now, timed->ticks / layers, timed->cover);
         if (reduces) {
             queue->asked_gradients += data->reduce_hidden / layers;
-            run_beside(queue, now, data->reduce_exposed / layers, exposed);
+            *now += data->reduce_exposed / layers;
         }
     }
 }

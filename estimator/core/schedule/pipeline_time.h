@@ -40,8 +40,7 @@ typedef struct st_pipeline_data {
     uint32_t prefetch;                   /* layers whose weights are gathered ahead */
     st_pass_cover even[ST_PASS_KINDS];   /* stretch 1 */
     st_pass_cover slowed[ST_PASS_KINDS]; /* with the slowdown of computation by messages */
-    double rate_exposed; /* of hidden messages during exposed ones, and during transfers */
-    double rate_sending;
+    double rate_sending; /* of hidden messages during transfers; during exposed ones they wait */
 } st_pipeline_data;
 
 /* A step of them, in ticks of a picosecond. */

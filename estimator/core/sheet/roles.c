@@ -31,7 +31,7 @@ static const char *const replayed_plan[] = {"plan", "replayed", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
-static const char *const concurrent[] = {"computing", "tp", "cp", "ep", "pp", "dp", NULL};
+static const char *const concurrent[] = {"computing", "tp", "cp", "ep", "pp", NULL};
 static const char *const buckets[] = {"first", "others", "value", "all", NULL};
 static const char *const units[] = {"cap", "value", NULL};
 static const char *const collectives[] = {"gathers", "scatter", NULL};

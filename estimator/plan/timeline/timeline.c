@@ -657,7 +657,7 @@ const char *st_hiding_reason(st_hiding hiding)
 /* What a resource has of hidden gradients and weights. */
 typedef enum data_stream { STREAM_OF_OTHERS, STREAM_OF_GRADIENTS, STREAM_OF_WEIGHTS } data_stream;
 
-/* Of gradients while weights are on their way: as good as none. */
+/* Of a message while another one of its group is on its way: as good as none. */
 #define RATE_OF_WAITING 1e-6
 
 typedef struct interference {
@@ -704,14 +704,13 @@ static data_stream stream_named(const char *name)
 
 static double data_rate_during(const st_timeline_plan *plan, const char *category)
 {
-    static const char *const names[ST_DURINGS] = {[ST_DURING_TP] = "tp",
-                                                  [ST_DURING_CP] = "cp",
-                                                  [ST_DURING_EP] = "ep",
-                                                  [ST_DURING_PP] = "pp",
-                                                  [ST_DURING_DP] = "dp"};
+    static const char *const names[ST_DURINGS] = {
+        [ST_DURING_TP] = "tp", [ST_DURING_CP] = "cp", [ST_DURING_EP] = "ep", [ST_DURING_PP] = "pp"};
     for (int i = ST_DURING_TP; i < ST_DURINGS; i++)
         if (strcmp(category, names[i]) == 0)
             return plan->data_rate[i];
+    if (strcmp(category, "dp") == 0)
+        return RATE_OF_WAITING;
     return st_is_pass(category) || strcmp(category, "slowdown") == 0
                ? plan->data_rate[ST_DURING_COMPUTING]
                : 1;

@@ -63,7 +63,6 @@ typedef enum st_during {
     ST_DURING_CP,
     ST_DURING_EP,
     ST_DURING_PP,
-    ST_DURING_DP, /* exposed gradients or weights */
     ST_DURINGS
 } st_during;
 
