@@ -3,6 +3,7 @@
 #include "schedule/graph_internal.h"
 
 #include "base/lists.h"
+#include "steptime/tool/graph_arrays.h"
 
 typedef struct st_path {
     const st_replay *replay;
@@ -68,13 +69,19 @@ static bool walk(st_path *path, st_task_id task)
 st_status st_replay_path(const st_replay *replay, st_arena *arena, const st_path_step **steps,
                          size_t *count, st_errors *errors)
 {
-    st_path path = {.replay = replay, .arena = arena};
     st_task_id task = 0;
-    *steps = NULL;
-    *count = 0;
     while (task < replay->graph->task_count && replay->end_ns[task] != replay->last_ns)
         task++;
-    if (task == replay->graph->task_count)
+    return st_replay_path_to(replay, task, arena, steps, count, errors);
+}
+
+st_status st_replay_path_to(const st_replay *replay, st_task_id task, st_arena *arena,
+                            const st_path_step **steps, size_t *count, st_errors *errors)
+{
+    st_path path = {.replay = replay, .arena = arena};
+    *steps = NULL;
+    *count = 0;
+    if (task >= replay->graph->task_count)
         return ST_OK;
     if (!walk(&path, task))
         return st_out_of_memory(errors);

@@ -55,10 +55,11 @@ typedef enum st_edge_kind {
     ST_EDGE_STREAM,  /* across streams of a device */
     ST_EDGE_MEETING, /* the last member of a rendezvous; never added as an edge */
     ST_EDGE_USER,    /* anything else: data between stages, user-defined rules */
+    ST_EDGE_QUEUE,   /* device to host: a full launch queue has room again */
     ST_EDGE_KINDS
 } st_edge_kind;
 
-/* "program", "launch", "sync", "stream", "instance", "user". */
+/* "program", "launch", "sync", "stream", "instance", "user", "queue". */
 ST_API const char *st_edge_kind_name(st_edge_kind kind);
 
 /* Bounds of a graph; 0 takes the default (4 * 10^9 tasks, edges and instances, 2^26 resources). */

@@ -9,6 +9,7 @@
 #include "trace/depend.h"
 
 #include "trace/link.h"
+#include "trace/queue.h"
 #include "trace/xalloc.h"
 
 #include <math.h>
@@ -33,6 +34,14 @@ typedef struct late_edge {
     st_edge_kind kind;
 } late_edge;
 
+/* What a launch waits for while the launch queue is full. */
+typedef struct slot {
+    uint32_t frees; /* the task whose end makes room, an event */
+    bool lags;      /* its own task may begin as soon as there is room */
+    bool blocks;    /* in the recording */
+    int64_t usual_ns;
+} slot;
+
 typedef struct rank_build {
     const st_order *order;
     st_trace_rank *out;
@@ -44,6 +53,9 @@ typedef struct rank_build {
     int64_t *transfer_ns;    /* by event, in an instance */
     st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
     st_task_id *lag_of_call; /* by event */
+    uint32_t *slot_of;       /* by event: of a call 1 + its place in `slots`, or 0 */
+    slot *slots;
+    size_t slot_count;
     uint32_t lanes[LANES];
     uint32_t next_lane;
     late_edge *late;
@@ -66,6 +78,12 @@ typedef struct builder {
     uint16_t delay_category;
     uint16_t class_categories[ST_TRACE_CLASSES];
 } builder;
+
+/* What a call waits for in the launch queue; NULL for none. */
+static const slot *slot_of_call(const rank_build *r, uint32_t call)
+{
+    return call == ST_TRACE_NONE || r->slot_of[call] == 0 ? NULL : &r->slots[r->slot_of[call] - 1];
+}
 
 /* ST_TASK_NONE after a failure, as below nothing is added. */
 static st_task_id add_task(builder *b, const st_task_spec *spec)
@@ -198,6 +216,7 @@ typedef struct thread_builder {
     st_task_id *resumes; /* by dependency */
     uint32_t resource;   /* of the thread that is built */
     st_task_id last;
+    uint32_t room;     /* what the next task waits for, as its launch finds the queue full */
     bool acts;         /* the thread launches or waits */
     int64_t cursor_ns; /* built up to here */
 } thread_builder;
@@ -301,6 +320,36 @@ static void add_host(thread_builder *t, int64_t duration_ns)
                          .category = t->b->host_category,
                          .duration_ns = duration_ns > 0 ? duration_ns : 0};
     t->last = add_task(t->b, &spec);
+    if (t->room != ST_TRACE_NONE)
+        add_late_edge(t->b, t->r, t->room, t->last, ST_EDGE_QUEUE);
+    t->room = ST_TRACE_NONE;
+}
+
+/*
+ * A launch into a full queue: what the thread does from then on waits for room. A call that blocked
+ * did its usual work as well, before it blocked or afterwards.
+ */
+static void wait_for_room(thread_builder *t, const cut *one)
+{
+    const slot *found = slot_of_call(t->r, one->item);
+    if (found == NULL)
+        return;
+    const st_trace_event *call = event_at(t, one->item);
+    st_trace_rank *out = t->r->out;
+    int64_t room_ns = st_trace_end_ns(event_at(t, found->frees));
+    int64_t wait_ns = room_ns - t->cursor_ns;
+    if (wait_ns > 0) {
+        int64_t work_ns = found->usual_ns - (st_trace_end_ns(call) - room_ns);
+        work_ns = work_ns < wait_ns ? work_ns : wait_ns;
+        if (work_ns > 0)
+            add_host(t, work_ns);
+        wait_ns -= work_ns > 0 ? work_ns : 0;
+        t->cursor_ns = room_ns;
+    }
+    if (wait_ns > 0)
+        ST_XAPPEND(t->b->out->arena, out->blocked_calls, out->blocked_call_count,
+                   (st_trace_blocked){one->item, wait_ns});
+    t->room = found->frees;
 }
 
 /* A task that waits for others: it lasts from the end of what is waited for. */
@@ -341,7 +390,7 @@ static void add_cut_task(thread_builder *t, const cut *one)
 {
     /* All that the thread did until a time. */
     const int64_t time_ns = one->time_ns;
-    if (time_ns > t->cursor_ns || t->last == ST_TASK_NONE) {
+    if (time_ns > t->cursor_ns || t->last == ST_TASK_NONE || t->room != ST_TRACE_NONE) {
         add_host(t, time_ns - t->cursor_ns);
         t->cursor_ns = time_ns > t->cursor_ns ? time_ns : t->cursor_ns;
     }
@@ -363,6 +412,7 @@ static void add_cut_task(thread_builder *t, const cut *one)
     }
     case CUT_LAUNCH:
         t->r->cut_of_call[one->item] = t->last;
+        wait_for_room(t, one);
         break;
     case CUT_SYNC:
         add_waiting(t, one);
@@ -377,7 +427,7 @@ static void add_cut_task(thread_builder *t, const cut *one)
 /* Adds the host tasks of a rank, and the edges between its threads. */
 static void build_threads(builder *b, rank_build *r)
 {
-    thread_builder t = {.b = b, .r = r};
+    thread_builder t = {.b = b, .r = r, .room = ST_TRACE_NONE};
     st_arena *arena = b->out->arena;
     st_trace_rank *out = r->out;
     size_t tracks = r->order->trace->track_count + 1;
@@ -422,6 +472,7 @@ static void build_threads(builder *b, rank_build *r)
                        (long long)t.r->order->trace->tracks[cuts[0].track].number);
         t.resource = add_resource(t.b, t.r, ST_RESOURCE_HOST, name);
         t.last = ST_TASK_NONE;
+        t.room = ST_TRACE_NONE;
         t.acts = false;
         t.cursor_ns = -t.r->shift_ns; /* the start of the graph, by the clock of the file */
         for (size_t i = 0; i < count; i++)
@@ -480,10 +531,19 @@ static uint16_t add_category(builder *b, const char *name, st_work work)
     return category;
 }
 
+/* When a task was launched: not before there was room for it. */
+static int64_t launched_ns(const rank_build *r, uint32_t task)
+{
+    const slot *one = slot_of_call(r, r->order->call_of[task]);
+    int64_t launch_ns = r->order->launch_ns[task];
+    int64_t room_ns = one == NULL ? launch_ns : st_trace_end_ns(&r->order->trace->events[one->frees]);
+    return room_ns > launch_ns ? room_ns : launch_ns;
+}
+
 /* What of a task's lateness is the lag of its launch. */
 static int64_t lag_of(const rank_build *r, uint32_t task)
 {
-    int64_t late = r->order->trace->events[task].start_ns - r->order->launch_ns[task];
+    int64_t late = r->order->trace->events[task].start_ns - launched_ns(r, task);
     int64_t lag = late < r->out->launch_lag_ns ? late : r->out->launch_lag_ns;
     return lag > 0 ? lag : 0;
 }
@@ -500,7 +560,7 @@ static int64_t ready_ns(const rank_build *r, uint32_t task, int64_t stream_end_n
     int64_t ready = stream_end_ns;
     const st_trace_event *events = r->order->trace->events;
     if (r->order->call_of[task] != ST_TRACE_NONE) {
-        int64_t launched = r->order->launch_ns[task] + lag_of(r, task);
+        int64_t launched = launched_ns(r, task) + lag_of(r, task);
         ready = launched > ready ? launched : ready;
     }
     for (uint32_t i = r->waits.starts[task]; i < r->waits.starts[task + 1]; i++) {
@@ -640,9 +700,35 @@ static st_resource_kind stream_kind(const rank_build *r, uint32_t track)
     return 2 * communication > count ? ST_RESOURCE_COMMUNICATION : ST_RESOURCE_COMPUTE;
 }
 
+/* Which launches wait for room in the launch queue. */
+static void find_slots(builder *b, rank_build *r)
+{
+    enum { SHALLOW = 64 };
+    st_launch_queues queues;
+    st_trace_queue *out = &r->out->queue;
+    st_queues_find(r->order, b->scratch, &queues);
+    for (size_t i = 0; i < queues.count; i++) {
+        const st_launch_queue *q = &queues.items[i];
+        out->depth = q->depth > out->depth ? q->depth : out->depth;
+        out->is_seen = out->is_seen || q->is_seen;
+        out->usual_ns = q->is_seen ? q->usual_ns : out->usual_ns;
+        for (size_t k = 0; k < q->count; k++) {
+            const st_queue_entry *one = &q->entries[k];
+            if (one->frees == ST_TRACE_NONE)
+                continue;
+            bool lags = q->depth < SHALLOW || !q->is_stream;
+            ST_XAPPEND(b->scratch, r->slots, r->slot_count,
+                       (slot){one->frees, lags, one->blocks, q->usual_ns});
+            r->slot_of[one->call] = (uint32_t)r->slot_count;
+        }
+    }
+    out->waiting = r->slot_count;
+}
+
 static void build_rank(builder *b, rank_build *r)
 {
     size_t first = b->out->delay_count;
+    find_slots(b, r);
     /* The lag only of launches into an empty stream, the gap only of tasks that waited in a queue.
      */
     const st_order *order = r->order;
@@ -656,7 +742,7 @@ static void build_rank(builder *b, rank_build *r)
         for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
             uint32_t task = order->by_start.items[i];
             int64_t start = trace->events[task].start_ns;
-            int64_t launch = order->launch_ns[task];
+            int64_t launch = launched_ns(r, task);
             if (order->call_of[task] != ST_TRACE_NONE && before <= launch && start >= launch)
                 lags[lag_count++] = start - launch;
             else if (before > launch && start >= before)
@@ -685,6 +771,9 @@ static void build_rank(builder *b, rank_build *r)
                              .duration_ns = lag_of(r, tasks->items[tasks->starts[call]])};
         r->lag_of_call[call] = add_task(b, &spec);
         add_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
+        const slot *room = slot_of_call(r, call);
+        if (room != NULL && room->lags)
+            add_late_edge(b, r, room->frees, r->lag_of_call[call], ST_EDGE_QUEUE);
     }
     for (uint32_t t = 0; t < r->order->trace->track_count; t++) {
         const st_lists *stream_tasks = &r->order->by_start;
@@ -729,6 +818,7 @@ static void allocate_rank(builder *b, rank_build *r)
     r->out->hosts = st_xalloc(arena, events, sizeof *r->out->hosts);
     r->lag_of_call = st_xalloc(b->scratch, events, sizeof *r->lag_of_call);
     r->cut_of_call = st_xalloc(b->scratch, events, sizeof *r->cut_of_call);
+    r->slot_of = st_xalloc(b->scratch, events, sizeof *r->slot_of);
     r->instance_of = st_xalloc(b->scratch, events, sizeof *r->instance_of);
     r->transfer_ns = st_xalloc(b->scratch, events, sizeof *r->transfer_ns);
     st_lists_make(&r->waits, r->order->trace->event_count, r->dependencies.count, waiter_of,

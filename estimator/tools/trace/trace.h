@@ -336,6 +336,20 @@ typedef struct st_trace_copy {
     st_task_id task;
 } st_trace_copy;
 
+/* A call that waited for room in the launch queue, and how long. */
+typedef struct st_trace_blocked {
+    uint32_t call; /* event */
+    int64_t wait_ns;
+} st_trace_blocked;
+
+/* The launch queue of a rank's GPU, of several the deepest. */
+typedef struct st_trace_queue {
+    uint32_t depth;   /* launches whose tasks have not ended; 0: no limit is known */
+    bool is_seen;     /* by calls that wait; otherwise what current drivers hold */
+    int64_t usual_ns; /* of a call that does not wait, where is_seen */
+    size_t waiting;   /* launches behind so many others that they wait for one of these */
+} st_trace_queue;
+
 /* What holds for one rank of a graph. Times are of the graph: from the first event of any rank. */
 typedef struct st_trace_rank {
     const st_trace *trace;
@@ -357,6 +371,9 @@ typedef struct st_trace_rank {
     int64_t launch_lag_ns; /* from call to task on an empty stream, 5th percentile */
     int64_t queue_gap_ns;  /* between tasks of a queue, median */
     st_trace_waiting waiting;
+    st_trace_queue queue;
+    st_trace_blocked *blocked_calls; /* by thread and time */
+    size_t blocked_call_count;
     size_t blocked; /* GPU tasks that began later as a kernel of another stream filled the GPU */
     int64_t blocked_ns;
     size_t unexplained; /* GPU tasks that began later than all that they are known to wait for */

@@ -3,6 +3,7 @@
 #include "trace/trace_replay.h"
 
 #include "base/number.h"
+#include "steptime/tool/graph_arrays.h"
 #include "trace/busy.h"
 #include "trace/link.h"
 #include "trace/xalloc.h"
@@ -61,6 +62,28 @@ void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size
     free(intervals);
 }
 
+/* The path to what ends last; threads that only watch go on at their own pace. */
+static st_status path_of(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
+                         const st_path_step **steps, size_t *count, st_errors *errors)
+{
+    size_t resources = st_graph_resource_count(graph->graph);
+    bool *watches = st_xalloc(arena, resources + 1, sizeof *watches);
+    st_task_id last = ST_TASK_NONE;
+    int64_t end_ns = -1;
+    for (size_t i = 0; i < graph->set->count; i++)
+        for (size_t k = 0; k < graph->ranks[i].thread_count; k++)
+            watches[st_graph_task(graph->graph, graph->ranks[i].threads[k]).resource] =
+                !graph->ranks[i].thread_acts[k];
+    for (uint32_t i = 0; i < resources; i++) {
+        st_task_id task = st_graph_last_task(graph->graph, i);
+        if (task == ST_TASK_NONE || watches[i] || st_replay_task(replay, task).end_ns <= end_ns)
+            continue;
+        last = task;
+        end_ns = st_replay_task(replay, task).end_ns;
+    }
+    return st_replay_path_to(replay, last, arena, steps, count, errors);
+}
+
 st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
                             st_trace_times *times, st_errors *errors)
 {
@@ -68,7 +91,7 @@ st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay
     *times = (st_trace_times){.tasks = st_xalloc(arena, count + 1, sizeof *times->tasks)};
     for (size_t i = 0; i < count; i++)
         times->tasks[i] = st_replay_task(replay, (st_task_id)i);
-    return st_replay_path(replay, arena, &times->path, &times->path_count, errors);
+    return path_of(graph, replay, arena, &times->path, &times->path_count, errors);
 }
 
 int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay)
@@ -154,7 +177,7 @@ static st_status replay_extreme(checker *c, const extreme *one)
                         [PART_LAUNCH] = &row->launch_ns,
                         [PART_LATE] = &row->late_ns,
                         [PART_GPU] = &row->gpu_ns};
-    status = st_replay_path(c->replay, c->arena, &steps, &count, c->errors);
+    status = path_of(c->graph, c->replay, c->arena, &steps, &count, c->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         int64_t end_ns = st_replay_task(c->replay, steps[i].task).end_ns;
         if (end_ns > reached_ns)
@@ -294,7 +317,7 @@ static st_status find_path(st_trace_replay_report *report, const st_replay *repl
     size_t count = 0;
     size_t categories = st_graph_category_count(graph);
     st_trace_tally *tallies = st_xalloc(arena, categories + 1, sizeof *tallies);
-    st_status status = st_replay_path(replay, arena, &steps, &count, errors);
+    st_status status = path_of(report->graph, replay, arena, &steps, &count, errors);
     if (status != ST_OK)
         return status;
     int64_t reached = 0;
@@ -534,6 +557,13 @@ static void put_graph_rank(const st_trace_rank *rank, st_node *node, st_node *li
     st_put_count(node, "unknown_waits", rank->waiting.unknown_count);
     st_put_ns(node, "unknown_waits_ns", rank->waiting.unknown_ns);
     st_put_ns(node, "own_ns", rank->waiting.own_ns);
+    int64_t queue_ns = 0;
+    for (size_t i = 0; i < rank->blocked_call_count; i++)
+        queue_ns = st_add_ns(queue_ns, rank->blocked_calls[i].wait_ns);
+    st_put_count(node, "queue_depth", rank->queue.depth);
+    st_put_bool(node, "queue_seen", rank->queue.is_seen);
+    st_put_count(node, "queue_waits", rank->blocked_call_count);
+    st_put_ns(node, "queue_waits_ns", queue_ns);
     st_put_count(node, "without_launch", rank->unlaunched);
     st_put_count(node, "blocked", rank->blocked);
     st_put_ns(node, "blocked_ns", rank->blocked_ns);
@@ -559,6 +589,11 @@ static void put_graph_rank(const st_trace_rank *rank, st_node *node, st_node *li
     if (rank->blocked > 0)
         st_say(node, "  %zu tasks had no room while another stream's kernel ran: %s\n",
                rank->blocked, st_ms_text(rank->blocked_ns, texts[0], TEXT));
+    if (rank->queue.waiting > 0)
+        st_say(node, "  the launch queue holds %u launches, %s; %zu calls wait for room, %s\n",
+               rank->queue.depth,
+               rank->queue.is_seen ? "as recorded" : "assumed: the recording never fills it",
+               rank->blocked_call_count, st_ms_text(queue_ns, texts[0], TEXT));
     if (rank->gpu_late_ns != 0)
         st_say(node, "  the GPU's clock is late by %s us\n",
                st_number_print('f', 3, (double)rank->gpu_late_ns / 1e3, texts[0], TEXT));

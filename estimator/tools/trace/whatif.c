@@ -353,6 +353,14 @@ static void note_assumptions(st_whatif *w)
                        "what tasks were late for no known reason, %.3f ms over all "
                        "ranks, stays",
                        (double)late_ns / 1e6);
+    for (size_t i = 0; i < set->count; i++) {
+        const st_trace_queue *queue = &w->graph->ranks[i].queue;
+        if (queue->waiting > 0 && !queue->is_seen)
+            st_whatif_note(w,
+                           "the launch queue holds %u launches, as current drivers do: the "
+                           "recording never fills it",
+                           queue->depth);
+    }
     if (w->model == NULL && (is_set(w, ST_WHATIF_DP) || is_set(w, ST_WHATIF_TP)))
         st_whatif_note(w, "collectives of another size are rings on links of the same bandwidth");
     if (st_whatif_adds_micros(w))

@@ -57,6 +57,7 @@ typedef struct call_tasks {
     uint32_t count; /* 0: it launches nothing */
     uint32_t gone;
     uint32_t further; /* launches behind it; nodes of a graph need none */
+    int64_t wait_ns;  /* of the call, for room in the launch queue */
 } call_tasks;
 
 /* The first of the tasks that a call launches speaks for it; it goes with the last of them. */
@@ -75,15 +76,21 @@ static void change_launch(const host_change *h, uint32_t call, int64_t *last_end
                    st_graph_task(graph, next).resource == st_graph_task(graph, before).resource;
     st_task_id during = follows ? next : ST_TASK_NONE;
     double launches = w->values.set[ST_WHATIF_LAUNCH] > 0 ? w->values.set[ST_WHATIF_LAUNCH] : 1;
-    double call_ns = (double)launch->duration_ns;
+    double call_ns = (double)(launch->duration_ns - tasks->wait_ns);
     bool gone = tasks->gone == tasks->count;
     double less_ns = gone ? call_ns : call_ns * (1 - 1 / launches);
     if (tasks->further > 0)
         less_ns -= tasks->further * h->launch_ns[launch->track] / launches;
     if (gone && launch->start_ns > *last_end_ns && *last_end_ns > INT64_MIN)
         shorten(h, before, (double)(launch->start_ns - *last_end_ns));
+    double work_ns = during == ST_TASK_NONE ? 0 : (double)st_graph_task(graph, during).duration_ns;
     if (during != ST_TASK_NONE && less_ns != 0)
         shorten(h, during, less_ns);
+    /* Of a call that waits, part of its work follows the wait, in the next task. */
+    if (during != ST_TASK_NONE && tasks->wait_ns > 0 && less_ns > work_ns &&
+        next + 1 < st_graph_task_count(graph) &&
+        st_graph_task(graph, next + 1).resource == st_graph_task(graph, before).resource)
+        shorten(h, next + 1, less_ns - work_ns);
     *last_end_ns = st_trace_end_ns(launch);
 }
 
@@ -120,11 +127,14 @@ static void change_launches(host_change *h)
         tasks->gone += h->launches->gone[i] || st_whatif_kernel_factor(h->w, h->trace, i) <= 0;
         tasks->count++;
     }
+    for (size_t i = 0; i < h->rank->blocked_call_count; i++)
+        h->tasks[h->rank->blocked_calls[i].call].wait_ns = h->rank->blocked_calls[i].wait_ns;
     /* The median cost of a launch, by thread. */
     size_t count = 0;
     for (uint32_t i = 0; i < h->trace->event_count; i++)
         if (h->tasks[i].count == 1 && h->trace->events[h->tasks[i].first].kind == ST_TRACE_KERNEL)
-            all[count++] = (one_launch){h->trace->events[i].track, h->trace->events[i].duration_ns};
+            all[count++] = (one_launch){h->trace->events[i].track,
+                                        h->trace->events[i].duration_ns - h->tasks[i].wait_ns};
     qsort(all, count, sizeof *all, compare_launches);
     for (size_t first = 0, end = 0; first < count; first = end) {
         while (end < count && all[end].track == all[first].track)

@@ -2,6 +2,7 @@
 /* A graph with parts that are done more often; see whatif.h. */
 #include "base/lists.h"
 #include "steptime/tool/graph_arrays.h"
+#include "trace/queue.h"
 #include "trace/whatif.h"
 #include "trace/xalloc.h"
 
@@ -39,9 +40,13 @@ static int64_t launch_ns(const planner *p, uint32_t task)
     return host == ST_TASK_NONE ? -1 : st_replay_task(p->w->replay, host).end_ns;
 }
 
+/* For a full launch queue the host waits as often as there are launches, whatever they are of. */
 static bool waits(const st_graph_arrays *graph, st_task_id task)
 {
-    return graph->before_first[task + 1] > graph->before_first[task];
+    for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++)
+        if (graph->before_kind[i] != ST_EDGE_QUEUE)
+            return true;
+    return false;
 }
 
 static void take_rank(planner *p, size_t rank)
@@ -504,6 +509,8 @@ static void add_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 /* What comes from before a unit is there for the first copy; the rest of it stays among itself. */
 static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 {
+    if (kind == ST_EDGE_QUEUE)
+        return; /* see add_queues */
     uint32_t copies = copies_of(b, to);
     bool inside = b->unit[from] == b->unit[to];
     add_edge(b, b->moved[from], b->moved[to], kind);
@@ -525,6 +532,78 @@ static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
     }
     for (uint32_t k = 0; k < copies && inside && b->group[from] != 0; k++)
         add_edge(b, copy_of(b, from, k), copy_of(b, to, k), kind);
+}
+
+/* --- the launch queue --------------------------------------------------------------------------
+ */
+
+/* A launch of the new graph: the host task behind it, and what makes room when it ends. */
+typedef struct launch {
+    st_task_id host;
+    st_task_id last;
+} launch;
+
+typedef struct launches {
+    launch *items;
+    size_t count;
+} launches;
+
+/* Copy `copy` of a launch, from 1 on; 0: the launch itself. */
+static void add_launch(builder *b, const st_trace_rank *rank, uint32_t event, uint32_t copy,
+                       launches *list)
+{
+    st_task_id task = rank->tasks[event];
+    st_task_id host = rank->hosts[event];
+    launch one = {ST_TASK_NONE, ST_TASK_NONE};
+    if (copy > copies_of(b, task))
+        return;
+    one.last = copy > 0 ? copy_of(b, task, copy - 1) : b->moved[task];
+    if (host != ST_TASK_NONE && host + 1 < b->was.task_count &&
+        b->was.resource[host + 1] == b->was.resource[host])
+        one.host = copy > 0 && copies_of(b, host + 1) >= copy ? copy_of(b, host + 1, copy - 1)
+                                                              : b->moved[host + 1];
+    ST_XAPPEND(b->w->arena, list->items, list->count, one);
+}
+
+/* Launches in their new order: copies of a unit precede it. */
+static void list_launches(builder *b, const st_trace_rank *rank, const st_launch_queue *queue,
+                          launches *list)
+{
+    for (size_t first = 0, end = 0; first < queue->count; first = end) {
+        uint32_t unit = b->unit[rank->tasks[queue->entries[first].last]];
+        uint32_t copies = unit == 0 ? 0 : b->w->units[unit - 1].copies;
+        while (end < queue->count && b->unit[rank->tasks[queue->entries[end].last]] == unit)
+            end++;
+        for (uint32_t copy = 1; copy <= copies; copy++)
+            for (size_t i = first; i < end; i++)
+                add_launch(b, rank, queue->entries[i].last, copy, list);
+        for (size_t i = first; i < end; i++)
+            add_launch(b, rank, queue->entries[i].last, 0, list);
+    }
+}
+
+/* With more launches each waits for another one's place; on queues of several streams none does. */
+static void add_queues(builder *b)
+{
+    for (size_t r = 0; r < b->w->graph->set->count && b->w->status == ST_OK; r++) {
+        st_order order;
+        st_launch_queues queues;
+        int64_t late_ns = 0;
+        st_gpu_clock_order(b->w->graph->set->ranks[r], b->w->arena, &order, &late_ns);
+        st_queues_find(&order, b->w->arena, &queues);
+        for (size_t i = 0; i < queues.count; i++) {
+            const st_launch_queue *queue = &queues.items[i];
+            launches list = {0};
+            if (queue->depth == 0 || !queue->is_stream)
+                continue;
+            list_launches(b, &b->w->graph->ranks[r], queue, &list);
+            for (size_t k = queue->depth; k < list.count; k++)
+                if (list.items[k].host != ST_TASK_NONE)
+                    add_edge(b, list.items[k - queue->depth].last, list.items[k].host,
+                             ST_EDGE_QUEUE);
+        }
+        st_order_free(&order);
+    }
 }
 
 /* --- what points into the graph --------------------------------------------------------------- */
@@ -644,6 +723,8 @@ void st_whatif_repeat(st_whatif *w)
             for (uint32_t i = b.was.before_first[task]; i < b.was.before_first[task + 1]; i++)
                 copy_edge(&b, b.was.before[i], task, b.was.before_kind[i]);
     }
+    if (w->status == ST_OK)
+        add_queues(&b);
     if (w->status == ST_OK)
         w->status = st_graph_seal(b.graph, w->errors);
     st_replay *replay = w->status == ST_OK ? st_xmemory(st_replay_create(b.graph)) : NULL;

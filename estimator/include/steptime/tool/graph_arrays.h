@@ -35,4 +35,9 @@ st_work st_graph_category_work(const st_graph *graph, uint16_t category);
 uint32_t st_graph_rank_index(const st_graph *graph, uint32_t resource);
 st_task_id st_graph_last_task(const st_graph *graph, uint32_t resource);
 
+/* As st_replay_path, to the end of a task; empty where the graph has no such task. */
+st_status st_replay_path_to(const st_replay *replay, st_task_id task, st_arena *arena,
+                            const st_path_step **steps, size_t *count,
+                            st_errors *errors) ST_NODISCARD;
+
 #endif

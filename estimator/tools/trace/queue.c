@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See queue.h. The depth is read from the recording: the most launches that had not ended when a
+ * call returned, if calls that return at that level lasted longer than others, until a task ended.
+ * Tasks in flight when the recording began count as launched before it.
+ */
+#include "trace/queue.h"
+
+#include "trace/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_BLOCKED = 8,  /* calls, to show a limit */
+    LEAST_LEVEL = 256,  /* or so many that return at one level */
+    LEAST_DEEP = 64     /* a shallower queue needs clearer evidence */
+};
+
+/* A shorter wait is the spread of calls. */
+static const int64_t LEAST_NS = 2000;
+
+typedef struct queue_finder {
+    const st_order *order;
+    const st_trace *trace;
+    st_arena *arena;
+    st_launch *ends;  /* of entries, rising: the last task of each */
+    uint32_t *levels; /* by entry: how many had not ended when its call returned */
+    int64_t *times;   /* scratch */
+} queue_finder;
+
+static const st_trace_event *event_of(const queue_finder *f, uint32_t event)
+{
+    return &f->trace->events[event];
+}
+
+/* How many entries have ended by a time. */
+static size_t ended_by(const queue_finder *f, size_t count, int64_t time_ns)
+{
+    size_t low = 0;
+    ST_BISECT(low, count, f->ends[middle].launch_ns <= time_ns);
+    return low;
+}
+
+/* The wait of a call for the task that frees its place: what of it passed before that ended. */
+static int64_t waited_ns(const queue_finder *f, uint32_t call, uint32_t frees)
+{
+    int64_t end_ns = st_trace_end_ns(event_of(f, frees));
+    return end_ns - event_of(f, call)->start_ns;
+}
+
+static int64_t quantile(int64_t *values_ns, size_t count, size_t percent)
+{
+    st_sort(values_ns, count, sizeof *values_ns, st_order_times);
+    return count > 0 ? values_ns[(count - 1) * percent / 100] : 0;
+}
+
+/* The usual time of a call: of those below the level at which calls may block, if there are some. */
+static int64_t usual_ns(const queue_finder *f, const st_launch_queue *q, uint32_t level)
+{
+    size_t below = 0;
+    size_t all = 0;
+    for (size_t i = 0; i < q->count; i++)
+        if (q->entries[i].call != ST_TRACE_NONE && f->levels[i] < level)
+            f->times[below++] = event_of(f, q->entries[i].call)->duration_ns;
+    if (below > 0)
+        return quantile(f->times, below, 50);
+    for (size_t i = 0; i < q->count; i++)
+        if (q->entries[i].call != ST_TRACE_NONE)
+            f->times[all++] = event_of(f, q->entries[i].call)->duration_ns;
+    return quantile(f->times, all, 10);
+}
+
+/* Which entry's end an entry waits for if so many may be outstanding; ST_TRACE_NONE: for none. */
+static uint32_t freed_by(const queue_finder *f, size_t entry, uint32_t depth)
+{
+    return entry + 1 > depth ? f->ends[entry - depth].event : ST_TRACE_NONE;
+}
+
+static bool is_cuda(const queue_finder *f)
+{
+    for (size_t i = 0; i < f->trace->event_count; i++)
+        if (event_of(f, (uint32_t)i)->kind == ST_TRACE_CALL &&
+            event_of(f, (uint32_t)i)->class_ == ST_CALL_LAUNCH)
+            return strncmp(f->trace->names[event_of(f, (uint32_t)i)->name], "cu", 2) == 0;
+    return false;
+}
+
+/*
+ * A call that waited: of a deep queue one that lasted longer than usual; of a shallow one, where
+ * most calls do, one that returned right after there was room.
+ */
+static bool is_blocked(const queue_finder *f, const st_launch_queue *q, uint32_t call,
+                       int64_t wait_ns, bool is_deep)
+{
+    int64_t duration_ns = event_of(f, call)->duration_ns;
+    int64_t late_ns = duration_ns - wait_ns;
+    if (wait_ns <= 0)
+        return false;
+    return is_deep ? duration_ns > 2 * q->usual_ns + LEAST_NS
+                   : late_ns <= LEAST_NS || 4 * late_ns <= duration_ns;
+}
+
+/* Finds depth and waits of a queue whose entries are there. */
+static void measure(queue_finder *f, st_launch_queue *q)
+{
+    uint32_t most = 0;
+    size_t at_level = 0;
+    size_t calls = 0;
+    for (size_t i = 0; i < q->count; i++)
+        f->ends[i] = (st_launch){st_trace_end_ns(event_of(f, q->entries[i].last)),
+                                 q->entries[i].last};
+    st_sort(f->ends, q->count, sizeof *f->ends, st_launch_compare);
+    for (size_t i = 0; i < q->count; i++) {
+        f->levels[i] = 0;
+        if (q->entries[i].call == ST_TRACE_NONE)
+            continue;
+        size_t ended = ended_by(f, q->count, st_trace_end_ns(event_of(f, q->entries[i].call)));
+        f->levels[i] = ended <= i ? (uint32_t)(i + 1 - ended) : 0;
+        most = f->levels[i] > most ? f->levels[i] : most;
+        calls++;
+    }
+    int64_t at_level_ns = 0;
+    bool is_deep = most >= LEAST_DEEP;
+    uint32_t slack = most < LEAST_DEEP ? 0 : most / 128 > 4 ? most / 128 : 4;
+    uint32_t level = most - slack;
+    q->usual_ns = usual_ns(f, q, level);
+    for (size_t i = 0; i < q->count && most > 0; i++) {
+        st_queue_entry *one = &q->entries[i];
+        if (one->call == ST_TRACE_NONE || f->levels[i] < level)
+            continue;
+        at_level++;
+        at_level_ns = st_add_ns(at_level_ns, event_of(f, one->call)->duration_ns);
+        uint32_t frees = freed_by(f, i, f->levels[i]);
+        int64_t wait_ns = frees == ST_TRACE_NONE ? 0 : waited_ns(f, one->call, frees);
+        one->blocks = is_blocked(f, q, one->call, wait_ns, is_deep);
+        q->blocked += one->blocks;
+        q->blocked_ns = st_add_ns(q->blocked_ns, one->blocks ? wait_ns : 0);
+    }
+    bool is_slow = (double)at_level_ns > 1.5 * (double)q->usual_ns * (double)at_level;
+    q->is_seen = q->blocked >= LEAST_BLOCKED &&
+                 (is_deep ? 4 * q->blocked >= at_level
+                          : 5 * q->blocked >= 3 * at_level && 2 * at_level >= calls && is_slow);
+    q->is_seen = q->is_seen || (is_deep && at_level >= LEAST_LEVEL && 2 * at_level >= most);
+    if (!q->is_seen) {
+        q->blocked = 0;
+        q->blocked_ns = 0;
+    }
+    q->depth = q->is_seen ? most : is_cuda(f) && most <= ST_QUEUE_USUAL ? ST_QUEUE_USUAL : 0;
+    for (size_t i = 0; i < q->count; i++) {
+        st_queue_entry *one = &q->entries[i];
+        one->blocks = one->blocks && q->is_seen;
+        bool has_place = q->depth == 0 || one->call == ST_TRACE_NONE;
+        one->frees = has_place ? ST_TRACE_NONE
+                               : freed_by(f, i, one->blocks ? f->levels[i] : q->depth);
+    }
+}
+
+/* --- entries ----------------------------------------------------------------------------------- */
+
+/* The queue of a track: its own, or the first one of its device. */
+static uint32_t queue_of(const queue_finder *f, uint32_t track, bool by_stream)
+{
+    uint32_t first = track;
+    const st_trace_track *tracks = f->trace->tracks;
+    for (uint32_t t = 0; t < track && !by_stream; t++)
+        if (f->order->by_start.starts[t + 1] > f->order->by_start.starts[t] &&
+            tracks[t].process == tracks[track].process)
+            return t;
+    return first;
+}
+
+/* Tasks of a stream before the first one whose launch is recorded were in flight. */
+static size_t add_in_flight(const queue_finder *f, uint32_t track, st_launch_queue *q)
+{
+    const st_lists *tasks = &f->order->by_start;
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
+        uint32_t task = tasks->items[i];
+        if (f->order->call_of[task] != ST_TRACE_NONE)
+            break;
+        q->entries[q->count++] =
+            (st_queue_entry){.call = ST_TRACE_NONE, .last = task, .frees = ST_TRACE_NONE};
+    }
+    return q->count;
+}
+
+static uint32_t last_task(const queue_finder *f, uint32_t call)
+{
+    const st_lists *tasks = &f->order->call_tasks;
+    uint32_t last = tasks->items[tasks->starts[call]];
+    for (uint32_t i = tasks->starts[call]; i < tasks->starts[call + 1]; i++)
+        if (st_trace_end_ns(event_of(f, tasks->items[i])) >= st_trace_end_ns(event_of(f, last)))
+            last = tasks->items[i];
+    return last;
+}
+
+static int64_t find_all(queue_finder *f, bool by_stream, st_launch_queues *queues)
+{
+    size_t tracks = f->trace->track_count;
+    uint32_t *index = st_xalloc(f->arena, tracks + 1, sizeof *index); /* 1 + the queue */
+    size_t *streams = st_xalloc(f->arena, tracks + 1, sizeof *streams);
+    size_t *room = st_xalloc(f->arena, tracks + 1, sizeof *room);
+    int64_t blocked_ns = 0;
+    *queues = (st_launch_queues){.items = st_xalloc(f->arena, tracks + 1, sizeof *queues->items)};
+    for (uint32_t t = 0; t < tracks; t++) {
+        uint32_t tasks = f->order->by_start.starts[t + 1] - f->order->by_start.starts[t];
+        uint32_t own = queue_of(f, t, by_stream);
+        if (tasks == 0)
+            continue;
+        index[t] = own == t ? (uint32_t)++queues->count : index[own];
+        room[index[t] - 1] += tasks;
+        streams[index[t] - 1]++;
+    }
+    for (size_t i = 0; i < queues->count; i++) {
+        queues->items[i].entries =
+            st_xalloc(f->arena, room[i] + 1, sizeof *queues->items[i].entries);
+        queues->items[i].is_stream = streams[i] == 1;
+    }
+    for (uint32_t t = 0; t < tracks; t++)
+        if (index[t] != 0)
+            (void)add_in_flight(f, t, &queues->items[index[t] - 1]);
+    for (uint32_t call = 0; call < f->trace->event_count; call++) {
+        const uint32_t *starts = f->order->call_tasks.starts;
+        if (starts[call + 1] == starts[call])
+            continue;
+        uint32_t last = last_task(f, call);
+        st_launch_queue *q = &queues->items[index[event_of(f, last)->track] - 1];
+        q->entries[q->count++] =
+            (st_queue_entry){.call = call, .last = last, .frees = ST_TRACE_NONE};
+    }
+    for (size_t i = 0; i < queues->count; i++) {
+        measure(f, &queues->items[i]);
+        blocked_ns = st_add_ns(blocked_ns, queues->items[i].blocked_ns);
+    }
+    return blocked_ns;
+}
+
+void st_queues_find(const st_order *order, st_arena *arena, st_launch_queues *queues)
+{
+    size_t most = order->gpu_count + 1;
+    queue_finder f = {.order = order, .trace = order->trace, .arena = arena};
+    st_launch_queues streams;
+    f.ends = st_xmalloc(most * sizeof *f.ends);
+    f.levels = st_xmalloc(most * sizeof *f.levels);
+    f.times = st_xmalloc(most * sizeof *f.times);
+    /* Drivers differ in what shares a queue: whichever explains more of the time of calls. */
+    int64_t device_ns = find_all(&f, false, queues);
+    bool single = true;
+    for (size_t i = 0; i < queues->count; i++)
+        single = single && queues->items[i].is_stream;
+    if (!single && find_all(&f, true, &streams) >= device_ns)
+        *queues = streams;
+    free(f.ends);
+    free(f.levels);
+    free(f.times);
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What-if on recordings of full launch queues, against the same program with the change.
+
+    queues.py STEPTIME [--seeds N] [--first SEED] [--verbose]
+
+A thread launches kernels to one or two streams. A driver holds a number of launches whose kernels have not
+begun, for each stream or for the device; a call that finds the queue full returns when one of them has. This
+program shares nothing with program.py, nor with steptime.
+"""
+import argparse
+import dataclasses
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+CHANGES = {"speed.gemm=2": {"gemm": 2}, "speed.gemm=10": {"gemm": 10}, "speed.gemm=0.5": {"gemm": 0.5},
+           "speed.elementwise=4": {"elementwise": 4}, "speed.host=2": {"host": 2}, "speed.launch=4": {"launch": 4}}
+NAMES = {"gemm": "ampere_sgemm_128x64_nn", "elementwise": "vectorized_elementwise_kernel"}
+MEDIAN_PERCENT, MOST_PERCENT = 0.3, 5.0
+
+
+@dataclasses.dataclass
+class Plan:
+    seed: int
+    depth: int = 1024
+    by_device: bool = False
+    streams: int = 1
+    launches: int = 4000
+    kernel_us: float = 40
+    call_us: float = 5
+    host_us: float = 3
+    steps: int = 0  # that the host marks, without waiting for the GPU
+
+
+def draw(seed):
+    r = random.Random(seed)
+    depth = r.choice([1, 2, 16, 300, 512, 1000, 1024, 1024])
+    return Plan(seed, depth, r.random() < 0.5, r.choice([1, 1, 2]) if depth > 16 else 1,
+                r.choice([2500, 4000]), r.choice([20, 40, 90]), r.choice([4, 6]), r.choice([1, 3, 6]),
+                r.choice([0, 4]))
+
+
+def run(plan, change):
+    """(calls, kernels, marks, end): times in microseconds."""
+    r = random.Random(plan.seed)
+    begins = {}  # of kernels, by queue
+    free = [0.0] * plan.streams
+    now, calls, kernels, marks, mark = 0.0, [], [], [], 0.0
+    for i in range(plan.launches):
+        stream = i % plan.streams
+        kind = "gemm" if r.random() < 0.6 else "elementwise"
+        length = plan.kernel_us * r.uniform(0.6, 1.4) / change.get(kind, 1)
+        now += plan.host_us * r.uniform(0.5, 1.5) / change.get("host", 1)
+        start = now
+        now += plan.call_us * r.uniform(0.9, 1.1) / change.get("launch", 1) / change.get("host", 1)
+        queue = begins.setdefault(0 if plan.by_device else stream, [])
+        if len(queue) >= plan.depth:
+            now = max(now, sorted(queue[-8 * plan.depth - 8:])[-plan.depth] + 0.4)
+        begin = max(free[stream] + 0.8, now + 4)
+        free[stream] = begin + length
+        queue.append(begin)
+        calls.append((start, now - start))
+        kernels.append((begin, length, stream, kind))
+        if plan.steps and (i + 1) % (plan.launches // plan.steps) == 0:
+            marks.append((mark, now))
+            mark = now
+    start, now = now + 2, max([now + 4] + [f + 3 for f in free])
+    return calls, kernels, marks, (start, now)
+
+
+def write(plan, path):
+    calls, kernels, marks, sync = run(plan, {})
+    events = []
+
+    def add(cat, name, tid, ts, dur, **args):
+        events.append({"ph": "X", "cat": cat, "name": name, "pid": 0 if cat == "kernel" else 1, "tid": tid,
+                       "ts": round(1000 + ts, 3), "dur": round(dur, 3), "args": args})
+    for i, ((start, length), (begin, lasts, stream, kind)) in enumerate(zip(calls, kernels)):
+        add("cuda_runtime", "cudaLaunchKernel", 2, start, length, correlation=i + 1)
+        add("kernel", NAMES[kind], 7 + stream, begin, lasts, device=0, stream=7 + stream, correlation=i + 1)
+    for i, (begin, end) in enumerate(marks):
+        add("user_annotation", f"ProfilerStep#{i + 1}", 2, begin, end - begin)
+    add("cuda_runtime", "cudaDeviceSynchronize", 2, sync[0], sync[1] - sync[0], correlation=len(calls) + 1)
+    path.write_text(json.dumps({"traceEvents": events}))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("steptime")
+    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    errors = []
+    with tempfile.TemporaryDirectory(prefix="queues-") as folder:
+        path = pathlib.Path(folder) / "rank0.json"
+        for seed in range(options.first, options.first + options.seeds):
+            plan = draw(seed)
+            write(plan, path)
+            before = run(plan, {})[3][1]
+            for text, change in CHANGES.items():
+                answer = subprocess.run([options.steptime, "trace", "whatif", str(path), "--set", text, "--json"],
+                                        capture_output=True, text=True, timeout=60)
+                if answer.returncode != 0:
+                    print(f"seed {seed} {text}: {answer.stderr}")
+                    return 1
+                answer = json.loads(answer.stdout)
+                true = run(plan, change)[3][1] / before - 1
+                said = answer["after_ns"] / answer["before_ns"] - 1
+                errors.append((100 * abs(said - true), seed, text, 100 * true, 100 * said))
+                if options.verbose:
+                    print(plan, "%s: true %+.2f %%, said %+.2f %%" % (text, 100 * true, 100 * said))
+    errors.sort()
+    median, most = errors[len(errors) // 2][0], errors[-1]
+    print("%d changes, errors in percent of the recorded time: median %.2f, most %.2f "
+          "(seed %d, %s: true %+.2f %%, said %+.2f %%)" % ((len(errors), median) + most))
+    return 0 if median <= MEDIAN_PERCENT and most[0] <= MOST_PERCENT else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
