@@ -536,7 +536,8 @@ static int64_t launched_ns(const rank_build *r, uint32_t task)
 {
     const slot *one = slot_of_call(r, r->order->call_of[task]);
     int64_t launch_ns = r->order->launch_ns[task];
-    int64_t room_ns = one == NULL ? launch_ns : st_trace_end_ns(&r->order->trace->events[one->frees]);
+    int64_t room_ns =
+        one == NULL ? launch_ns : st_trace_end_ns(&r->order->trace->events[one->frees]);
     return room_ns > launch_ns ? room_ns : launch_ns;
 }
 

@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    LEAST_BLOCKED = 8,  /* calls, to show a limit */
-    LEAST_LEVEL = 256,  /* or so many that return at one level */
-    LEAST_DEEP = 64     /* a shallower queue needs clearer evidence */
+    LEAST_BLOCKED = 8, /* calls, to show a limit */
+    LEAST_LEVEL = 256, /* or so many that return at one level */
+    LEAST_DEEP = 64    /* a shallower queue needs clearer evidence */
 };
 
 /* A shorter wait is the spread of calls. */
@@ -55,7 +55,8 @@ static int64_t quantile(int64_t *values_ns, size_t count, size_t percent)
     return count > 0 ? values_ns[(count - 1) * percent / 100] : 0;
 }
 
-/* The usual time of a call: of those below the level at which calls may block, if there are some. */
+/* The usual time of a call: of those below the level at which calls may block, if there are some.
+ */
 static int64_t usual_ns(const queue_finder *f, const st_launch_queue *q, uint32_t level)
 {
     size_t below = 0;
@@ -108,8 +109,8 @@ static void measure(queue_finder *f, st_launch_queue *q)
     size_t at_level = 0;
     size_t calls = 0;
     for (size_t i = 0; i < q->count; i++)
-        f->ends[i] = (st_launch){st_trace_end_ns(event_of(f, q->entries[i].last)),
-                                 q->entries[i].last};
+        f->ends[i] =
+            (st_launch){st_trace_end_ns(event_of(f, q->entries[i].last)), q->entries[i].last};
     st_sort(f->ends, q->count, sizeof *f->ends, st_launch_compare);
     for (size_t i = 0; i < q->count; i++) {
         f->levels[i] = 0;
@@ -151,12 +152,13 @@ static void measure(queue_finder *f, st_launch_queue *q)
         st_queue_entry *one = &q->entries[i];
         one->blocks = one->blocks && q->is_seen;
         bool has_place = q->depth == 0 || one->call == ST_TRACE_NONE;
-        one->frees = has_place ? ST_TRACE_NONE
-                               : freed_by(f, i, one->blocks ? f->levels[i] : q->depth);
+        one->frees =
+            has_place ? ST_TRACE_NONE : freed_by(f, i, one->blocks ? f->levels[i] : q->depth);
     }
 }
 
-/* --- entries ----------------------------------------------------------------------------------- */
+/* --- entries -----------------------------------------------------------------------------------
+ */
 
 /* The queue of a track: its own, or the first one of its device. */
 static uint32_t queue_of(const queue_finder *f, uint32_t track, bool by_stream)

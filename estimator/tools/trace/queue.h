@@ -17,8 +17,8 @@ enum { ST_QUEUE_USUAL = 1025 };
 
 /* A launch in its queue. */
 typedef struct st_queue_entry {
-    uint32_t call; /* event, or ST_TRACE_NONE: launched before the recording */
-    uint32_t last; /* its task that ends last, an event */
+    uint32_t call;  /* event, or ST_TRACE_NONE: launched before the recording */
+    uint32_t last;  /* its task that ends last, an event */
     uint32_t frees; /* the task whose end frees its place, or ST_TRACE_NONE */
     bool blocks;    /* the call lasts longer than usual, as it waits for that */
 } st_queue_entry;
