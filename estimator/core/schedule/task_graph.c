@@ -20,9 +20,8 @@ const char *st_resource_kind_name(st_resource_kind kind)
 
 const char *st_edge_kind_name(st_edge_kind kind)
 {
-    static const char *const names[ST_EDGE_KINDS] = {"program", "launch",   "sync",
-                                                     "stream",  "instance", "user",
-                                                     "queue"};
+    static const char *const names[ST_EDGE_KINDS] = {"program",  "launch", "sync", "stream",
+                                                     "instance", "user",   "queue"};
     return (unsigned)kind < ST_EDGE_KINDS ? names[kind] : "";
 }
 

@@ -102,12 +102,17 @@ static bool is_blocked(const queue_finder *f, const st_launch_queue *q, uint32_t
                    : late_ns <= LEAST_NS || 4 * late_ns <= duration_ns;
 }
 
-/* Finds depth and waits of a queue whose entries are there. */
-static void measure(queue_finder *f, st_launch_queue *q)
+/* What calls that return at the highest level say. */
+typedef struct level_stats {
+    uint32_t most; /* launches that have not ended */
+    bool is_deep;
+    size_t calls;
+    size_t at_level;
+    int64_t at_level_ns;
+} level_stats;
+
+static void find_levels(const queue_finder *f, const st_launch_queue *q, level_stats *stats)
 {
-    uint32_t most = 0;
-    size_t at_level = 0;
-    size_t calls = 0;
     for (size_t i = 0; i < q->count; i++)
         f->ends[i] =
             (st_launch){st_trace_end_ns(event_of(f, q->entries[i].last)), q->entries[i].last};
@@ -118,42 +123,60 @@ static void measure(queue_finder *f, st_launch_queue *q)
             continue;
         size_t ended = ended_by(f, q->count, st_trace_end_ns(event_of(f, q->entries[i].call)));
         f->levels[i] = ended <= i ? (uint32_t)(i + 1 - ended) : 0;
-        most = f->levels[i] > most ? f->levels[i] : most;
-        calls++;
+        stats->most = f->levels[i] > stats->most ? f->levels[i] : stats->most;
+        stats->calls++;
     }
-    int64_t at_level_ns = 0;
-    bool is_deep = most >= LEAST_DEEP;
-    uint32_t slack = most < LEAST_DEEP ? 0 : most / 128 > 4 ? most / 128 : 4;
-    uint32_t level = most - slack;
+    stats->is_deep = stats->most >= LEAST_DEEP;
+}
+
+static void find_waits(const queue_finder *f, st_launch_queue *q, level_stats *stats)
+{
+    uint32_t slack = stats->most / 128 > 4 ? stats->most / 128 : 4;
+    uint32_t level = stats->most - (stats->is_deep ? slack : 0);
     q->usual_ns = usual_ns(f, q, level);
-    for (size_t i = 0; i < q->count && most > 0; i++) {
+    for (size_t i = 0; i < q->count && stats->most > 0; i++) {
         st_queue_entry *one = &q->entries[i];
         if (one->call == ST_TRACE_NONE || f->levels[i] < level)
             continue;
-        at_level++;
-        at_level_ns = st_add_ns(at_level_ns, event_of(f, one->call)->duration_ns);
         uint32_t frees = freed_by(f, i, f->levels[i]);
         int64_t wait_ns = frees == ST_TRACE_NONE ? 0 : waited_ns(f, one->call, frees);
-        one->blocks = is_blocked(f, q, one->call, wait_ns, is_deep);
+        one->blocks = is_blocked(f, q, one->call, wait_ns, stats->is_deep);
+        stats->at_level++;
+        stats->at_level_ns = st_add_ns(stats->at_level_ns, event_of(f, one->call)->duration_ns);
         q->blocked += one->blocks;
         q->blocked_ns = st_add_ns(q->blocked_ns, one->blocks ? wait_ns : 0);
     }
-    bool is_slow = (double)at_level_ns > 1.5 * (double)q->usual_ns * (double)at_level;
-    q->is_seen = q->blocked >= LEAST_BLOCKED &&
-                 (is_deep ? 4 * q->blocked >= at_level
-                          : 5 * q->blocked >= 3 * at_level && 2 * at_level >= calls && is_slow);
-    q->is_seen = q->is_seen || (is_deep && at_level >= LEAST_LEVEL && 2 * at_level >= most);
-    if (!q->is_seen) {
-        q->blocked = 0;
-        q->blocked_ns = 0;
-    }
-    q->depth = q->is_seen ? most : is_cuda(f) && most <= ST_QUEUE_USUAL ? ST_QUEUE_USUAL : 0;
+}
+
+static bool is_seen(const st_launch_queue *q, const level_stats *stats)
+{
+    bool is_slow = (double)stats->at_level_ns > 1.5 * (double)q->usual_ns * (double)stats->at_level;
+    if (stats->is_deep && stats->at_level >= LEAST_LEVEL && 2 * stats->at_level >= stats->most)
+        return true;
+    if (q->blocked < LEAST_BLOCKED)
+        return false;
+    return stats->is_deep ? 4 * q->blocked >= stats->at_level
+                          : 5 * q->blocked >= 3 * stats->at_level &&
+                                2 * stats->at_level >= stats->calls && is_slow;
+}
+
+/* Finds depth and waits of a queue whose entries are there. */
+static void measure(const queue_finder *f, st_launch_queue *q)
+{
+    level_stats stats = {0};
+    find_levels(f, q, &stats);
+    find_waits(f, q, &stats);
+    q->is_seen = is_seen(q, &stats);
+    q->blocked = q->is_seen ? q->blocked : 0;
+    q->blocked_ns = q->is_seen ? q->blocked_ns : 0;
+    q->depth = q->is_seen                                   ? stats.most
+               : is_cuda(f) && stats.most <= ST_QUEUE_USUAL ? ST_QUEUE_USUAL
+                                                            : 0;
     for (size_t i = 0; i < q->count; i++) {
         st_queue_entry *one = &q->entries[i];
         one->blocks = one->blocks && q->is_seen;
-        bool has_place = q->depth == 0 || one->call == ST_TRACE_NONE;
-        one->frees =
-            has_place ? ST_TRACE_NONE : freed_by(f, i, one->blocks ? f->levels[i] : q->depth);
+        if (q->depth != 0 && one->call != ST_TRACE_NONE)
+            one->frees = freed_by(f, i, one->blocks ? f->levels[i] : q->depth);
     }
 }
 
@@ -196,7 +219,7 @@ static uint32_t last_task(const queue_finder *f, uint32_t call)
     return last;
 }
 
-static int64_t find_all(queue_finder *f, bool by_stream, st_launch_queues *queues)
+static int64_t find_all(const queue_finder *f, bool by_stream, st_launch_queues *queues)
 {
     size_t tracks = f->trace->track_count;
     uint32_t *index = st_xalloc(f->arena, tracks + 1, sizeof *index); /* 1 + the queue */
