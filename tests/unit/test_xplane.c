@@ -195,6 +195,61 @@ TEST_OF(metadata_that_is_missing_is_told, fixture *self, setup, teardown)
     assert_refused(self, ST_ERR_NAME, "metadata 2385, which plane '/device:GPU:0'");
 }
 
+/* A line years away, and an event of a name that the plane lacks. */
+TEST_OF(far_and_nameless_events_are_left_out_when_asked, fixture *self, setup, teardown)
+{
+    static const uint64_t times_ps[] = {10000, 20000};
+    add_name(self, 4, 71, "gemm");
+    add_event(self, &(made_event){"Stream #7", 7, 71, 10, 2385, 0, 0});
+    add_event(self, &(made_event){"Stream #7", 7, 2385, 10, 20, 0, 0});
+    add_event_of(self, &(made_event){.line = "Stream #9", .metadata = 71}, UINT64_C(1) << 62,
+                 times_ps);
+    end_plane(self, "/device:GPU:0");
+    assert_int_equal(read_part(self, self->space.length, 0, true), ST_OK);
+    assert_int_equal(self->store->trace.left_out, 2);
+    assert_int_equal(self->store->trace.event_count, 1);
+    assert_int_equal(self->store->trace.events[0].duration_ns, 2385);
+}
+
+static void add_value(fixture *self, uint64_t id, const char *name, uint64_t value,
+                      const char *text)
+{
+    st_buffer stat = {0};
+    add_name(self, 5, id, name);
+    st_proto_number(&stat, 1, id);
+    if (text != NULL)
+        st_proto_text(&stat, 5, text);
+    else
+        st_proto_number(&stat, 4, value);
+    nest(&self->plane, 6, &stat);
+}
+
+/* Devices of one model are one GPU; idle ones are none of the ranks. */
+TEST_WITH(devices_are_named_by_what_they_are, setup, teardown)
+{
+    fixture *self = *state;
+    static const char *const planes[] = {"/device:GPU:0", "/device:GPU:1", "/device:GPU:2"};
+    for (size_t i = 0; i < COUNT(planes); i++) {
+        add_value(self, 1, "device_vendor", 0, "AMD");
+        add_value(self, 2, "core_count", 304, NULL);
+        add_value(self, 3, "compute_cap_major", 9, NULL);
+        add_value(self, 4, "compute_cap_minor", 4, NULL);
+        if (i != 1) {
+            add_name(self, 4, 71, "gemm");
+            add_event(self, &(made_event){"Stream #7", 7, 71, 10 + i, 2385, 0, 0});
+        }
+        end_plane(self, planes[i]);
+    }
+    for (size_t part = 0; part < 2; part++) {
+        assert_int_equal(read_part(self, self->space.length, part, false), ST_OK);
+        const st_trace *trace = &self->store->trace;
+        assert_string_equal(st_trace_name(trace, trace->gpu), "AMD 9.4, 304 multiprocessors");
+        assert_int_equal(trace->sm_count, 304);
+        assert_int_equal(trace->event_count, 1);
+        assert_int_equal(trace->events[0].start_ns, 10 + 2 * part);
+    }
+}
+
 TEST_OF(wrong_wire_types_are_told, fixture *self, setup, teardown)
 {
     st_proto_number(&self->plane, 3, 2385);
@@ -387,7 +442,7 @@ TEST_WITH(times_begin_with_the_first_line, setup, teardown)
     assert_int_equal(trace->events[1].start_ns, 3385);
     assert_int_equal(trace->events[1].duration_ns, 572);
     assert_true(trace->has_decimals);
-    assert_string_equal(st_trace_name(trace, trace->gpu), "/device:GPU:0");
+    assert_string_equal(st_trace_name(trace, trace->gpu), "");
 }
 
 TEST_WITH(whole_microseconds_have_no_decimals, setup, teardown)

@@ -2,6 +2,7 @@
 /* See scan.h. Keys may come in any order, and unknown ones are passed over. */
 #include "trace/scan.h"
 
+#include "base/chars.h"
 #include "base/lists.h"
 
 #include <stddef.h>
@@ -104,11 +105,12 @@ static bool read_whole(st_scan *scan, int64_t *value)
 {
     st_scan_span text;
     char c = st_scan_peek(scan);
-    if (c == '"'                           ? !st_scan_string(scan, &text)
-        : c != '-' && (c < '0' || c > '9') ? true
-                                           : !st_scan_number(scan, &text))
-        return st_scan_ok(scan) && st_scan_skip(scan);
-    (void)st_whole_value(st_scan_text(scan, text), text.length, value);
+    if (c != '"' && c != '-' && !st_is_digit(c))
+        return st_scan_skip(scan);
+    if (c == '"' ? !st_scan_string(scan, &text) : !st_scan_number(scan, &text))
+        return false;
+    if (!st_whole_value(st_scan_text(scan, text), text.length, value) && text.length > 0)
+        st_scan_odd(scan, (size_t)(text.start - scan->base));
     return true;
 }
 
@@ -118,27 +120,39 @@ static bool read_text(st_scan *scan, st_scan_span *text)
     return st_scan_peek(scan) == '"' ? st_scan_string(scan, text) : st_scan_skip(scan);
 }
 
+/* The event is of no use; the file is read on. */
+static bool is_wrong(st_draft *draft, st_place place, const char *wrong, const char *expected)
+{
+    if (draft->wrong == NULL) {
+        draft->wrong = wrong;
+        draft->expected = expected;
+        draft->wrong_place = place;
+    }
+    return true;
+}
+
 /* Microseconds, also as a text; null is none. */
 static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draft *draft,
                       bool *given)
 {
     st_scan_span text;
     char c = st_scan_peek(scan);
-    if (c == 'n')
-        return st_scan_skip(scan);
+    st_place place = st_scan_place(scan);
+    if (c != '"' && c != '-' && !st_is_digit(c)) {
+        uint64_t odd = scan->odd_values;
+        if (!st_scan_skip(scan))
+            return false;
+        bool is_null = c == 'n' && odd == scan->odd_values;
+        return is_null || is_wrong(draft, place, "invalid time", "microseconds");
+    }
     if (c == '"' ? !st_scan_string(scan, &text) : !st_scan_number(scan, &text))
         return false;
     const char *number = st_scan_text(scan, text);
-    if (text.length == 0 || st_scan_number_length(number) != text.length) {
-        (void)st_scan_fail(scan, ST_ERR_VALUE, "invalid time" ST_EXPECTED "microseconds");
-        return false;
-    }
+    if (text.length == 0 || st_scan_number_length(number) != text.length)
+        return is_wrong(draft, place, "invalid time", "microseconds");
     *given = true;
-    if (st_time_ns(number, text.length, time_ns, &draft->has_decimals))
-        return true;
-    (void)st_scan_fail(scan, ST_ERR_VALUE, "%s" ST_EXPECTED "less than 97 years of microseconds",
-                       what);
-    return false;
+    return st_time_ns(number, text.length, time_ns, &draft->has_decimals) ||
+           is_wrong(draft, place, what, "less than 97 years of microseconds");
 }
 
 /* "stream 7" of 2020 is stream 7. */
@@ -294,7 +308,10 @@ static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)
         return st_scan_ok(scan);
     }
     if (key_is(name, key.length, "ph")) {
-        st_scan_span text;
+        st_scan_span text = {0};
+        st_place place = st_scan_place(scan);
+        if (st_scan_peek(scan) != '"')
+            return st_scan_skip(scan) && is_wrong(draft, place, "invalid phase", "a letter");
         if (!st_scan_string(scan, &text))
             return false;
         draft->phase = text.length == 1 ? *st_scan_text(scan, text) : '?';
@@ -303,14 +320,13 @@ static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)
     if (key_is(name, key.length, "ts"))
         return read_time(scan, "a time is too large", &draft->start_ns, draft, &draft->has_start);
     if (key_is(name, key.length, "dur")) {
+        (void)st_scan_peek(scan);
+        st_place place = st_scan_place(scan);
         if (!read_time(scan, "a duration is too large", &draft->duration_ns, draft,
                        &draft->has_duration))
             return false;
-        if (draft->duration_ns <= LONGEST_NS)
-            return true;
-        (void)st_scan_fail(scan, ST_ERR_VALUE,
-                           "a duration is too large" ST_EXPECTED "less than 36 years");
-        return false;
+        return draft->duration_ns <= LONGEST_NS ||
+               is_wrong(draft, place, "a duration is too large", "less than 36 years");
     }
     if (key_is(name, key.length, "name")) {
         draft->has_name = st_scan_peek(scan) == '"';

@@ -150,22 +150,52 @@ static st_status check_threads(const st_trace *trace, bool partial, st_errors *e
     return status;
 }
 
-/* Events are by start. */
-static st_status check_span(const st_trace *trace, st_errors *errors)
+/* Events are by start. With `partial`, those far from the middle one are left out. */
+static st_status check_span(st_trace *trace, bool partial, st_errors *errors)
 {
+    size_t kept = 0;
+    bool fits = true;
+    const int64_t first_ns = trace->event_count > 0 ? trace->events[0].start_ns : 0;
+    const int64_t middle_ns =
+        trace->event_count > 0 ? trace->events[trace->event_count / 2].start_ns : 0;
+    for (size_t i = 0; i < trace->event_count && fits; i++)
+        fits = st_trace_end_ns(&trace->events[i]) - first_ns <= LONGEST_SPAN_NS;
+    if (fits)
+        return ST_OK;
+    if (!partial)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "the events are more than 18 years apart" ST_HINT
+                       "--partial leaves those far from most others out");
     for (size_t i = 0; i < trace->event_count; i++) {
-        if (st_trace_end_ns(&trace->events[i]) - trace->events[0].start_ns > LONGEST_SPAN_NS)
-            return st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
-                           "the events are more than 18 years apart");
+        const st_trace_event *event = &trace->events[i];
+        const int64_t most_ns = LONGEST_SPAN_NS / 2;
+        if (event->start_ns - middle_ns >= -most_ns && st_trace_end_ns(event) - middle_ns < most_ns)
+            trace->events[kept++] = *event;
+        else
+            trace->kind_counts[event->kind]--;
     }
+    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = trace->file},
+              "%zu events years away from the others are left out", trace->event_count - kept);
+    trace->left_out += trace->event_count - kept;
+    trace->partial = true;
+    trace->event_count = kept;
     return ST_OK;
 }
 
-st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
+/* Whether a GPU task has the number, so that it matters which of two calls with it is meant. */
+static bool is_launched(const st_links *tasks, int64_t correlation)
+{
+    return st_links_find(tasks, correlation, INT64_MIN) != ST_TRACE_NONE;
+}
+
+st_status st_trace_check(st_trace *trace, bool partial, st_errors *errors)
 {
     st_links links;
-    if (check_span(trace, errors) != ST_OK)
+    st_links tasks[3];
+    if (check_span(trace, partial, errors) != ST_OK)
         return ST_ERR_VALUE;
+    for (size_t i = 0; i < ST_COUNT(tasks); i++)
+        st_links_make(trace, (st_trace_kind)(ST_TRACE_KERNEL + i), &tasks[i]);
     st_links_make(trace, ST_TRACE_CALL, &links);
     st_status status = ST_OK;
     const st_trace_event *events = links.trace->events;
@@ -175,6 +205,11 @@ st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
         int64_t correlation = events[links.calls[i]].correlation;
         /* 0 is what some profilers write for "none" */
         if (correlation == 0 || correlation != events[links.calls[i - 1]].correlation)
+            continue;
+        bool matters = false; /* MTIA gives calls that launch nothing the number of another */
+        for (size_t k = 0; k < ST_COUNT(tasks); k++)
+            matters = matters || is_launched(&tasks[k], correlation);
+        if (!matters)
             continue;
         first = twice == 0 ? correlation : first;
         twice++;
@@ -187,6 +222,8 @@ st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
                                  "%lld",
                                  twice, (long long)first),
                   "--partial links each kernel to the last such call before it", errors);
+    for (size_t i = 0; i < ST_COUNT(tasks); i++)
+        st_links_free(&tasks[i]);
     st_status threads = check_threads(trace, partial, errors);
     status = status == ST_OK ? threads : status;
     st_status kernels = ST_OK;

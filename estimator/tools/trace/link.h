@@ -25,7 +25,7 @@ uint32_t st_links_find(const st_links *links, int64_t correlation, int64_t befor
  * What cannot be in a sound trace: correlation ids that two calls share, and times that run against
  * the order of the ids. Errors, or with `partial` warnings.
  */
-st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors) ST_NODISCARD;
+st_status st_trace_check(st_trace *trace, bool partial, st_errors *errors) ST_NODISCARD;
 
 static inline bool st_trace_is_gpu(const st_trace_event *event)
 {

@@ -18,7 +18,7 @@
 /* Bits of a thread in its number; those above them are its process. */
 #define THREAD_BITS INT64_C(0xFFFFFF)
 
-enum { MOST_PROCESSES = 256, SQL = 1024 };
+enum { MOST_PROCESSES = 256, SQL = 2048 };
 
 /* When an event was recorded into a stream. */
 typedef struct recorded {
@@ -33,8 +33,9 @@ typedef struct nsys {
     st_keeper keep;
     int64_t processes[MOST_PROCESSES];
     size_t process_count;
-    char where[64];   /* process of the rank that is read, as SQL */
-    const char *same; /* a call `r` is of the process of a record `k` */
+    char where[64];    /* process of the rank that is read, as SQL */
+    const char *same;  /* a call `r` is of the process of a record `k` */
+    const char *calls; /* the table of calls, or a query that takes each call once */
     st_trace_kind kind;
     recorded *records;
     size_t record_count;
@@ -117,6 +118,16 @@ static bool begin_event(nsys *own, sqlite3_stmt *row, st_trace_event *event)
     return false;
 }
 
+/* A row that cannot be used. */
+static st_status leave_out(nsys *own, const char *message)
+{
+    own->keep.left_out++;
+    if (!own->keep.partial)
+        ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
+                "%s" ST_HINT "--partial leaves such events out", message);
+    return own->keep.status;
+}
+
 static st_status add_to_stream(nsys *own, sqlite3_stmt *row, st_trace_event *event)
 {
     const st_trace_track track = {
@@ -141,7 +152,7 @@ static st_status take_kernel(void *context, sqlite3_stmt *row)
         return own->keep.status;
     const char *name = text(row, 5);
     if (name == NULL)
-        return fail(own, ST_ERR_NAME, "a kernel has no name in the table StringIds");
+        return leave_out(own, "a kernel has no name in the table StringIds");
     event.name = st_keep_name(&own->keep, name, strlen(name));
     st_keep_class(&own->keep, &event);
     return add_to_stream(own, row, &event);
@@ -183,7 +194,7 @@ static st_status take_call(void *context, sqlite3_stmt *row)
         return own->keep.status;
     const char *name = text(row, 4);
     if (name == NULL)
-        return fail(own, ST_ERR_NAME, "a call has no name in the table StringIds");
+        return leave_out(own, "a call has no name in the table StringIds");
     /* "cudaLaunchKernel_v7000" is cudaLaunchKernel, "cudaMemcpyAsync_ptsz_v7000"
      * cudaMemcpyAsync. */
     size_t length = strlen(name);
@@ -295,6 +306,19 @@ static const char *column(nsys *own, const char *table, const char *name)
     return has_column(own, table, name) ? name : "NULL";
 }
 
+static st_status take_twice(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    (void)row;
+    /* Both the wrapper and what it wraps, as collectors of before 2022 wrote them: the outer row is
+     * the call. */
+    own->calls = "(SELECT * FROM (SELECT *, max(\"end\") OVER (PARTITION BY globalTid, "
+                 "correlationId ORDER BY start, \"end\" DESC ROWS BETWEEN UNBOUNDED PRECEDING AND "
+                 "1 PRECEDING) AS until FROM CUPTI_ACTIVITY_KIND_RUNTIME) WHERE until IS NULL OR "
+                 "\"end\" > until OR coalesce(correlationId, 0) = 0)";
+    return ST_OK;
+}
+
 static void read_copies(nsys *own)
 {
     static const char table[] = "CUPTI_ACTIVITY_KIND_MEMCPY";
@@ -325,7 +349,7 @@ static void read_waits(nsys *own)
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT k.eventId, k.streamId, k.correlationId, r.start FROM %s AS k "
                            "JOIN %s AS r ON r.correlationId = k.correlationId AND %s WHERE %s",
-                           events, calls_table, own->same, own->where);
+                           events, own->calls, own->same, own->where);
     read_table(own, events, sql, take_record);
     st_sort(own->records, own->record_count, sizeof *own->records, by_event);
     own->kind = ST_TRACE_SYNC;
@@ -333,7 +357,7 @@ static void read_waits(nsys *own)
                            "SELECT k.start, k.\"end\", k.correlationId, k.deviceId, k.streamId, "
                            "k.syncType, k.eventId, r.start FROM %s AS k "
                            "JOIN %s AS r ON r.correlationId = k.correlationId AND %s WHERE %s",
-                           syncs, calls_table, own->same, own->where);
+                           syncs, own->calls, own->same, own->where);
     read_table(own, syncs, sql, take_sync);
 }
 
@@ -372,6 +396,10 @@ static void open_database(nsys *own)
     own->database = (st_sqlite){.errors = own->keep.errors,
                                 .expected = "a file that 'nsys export --type sqlite' wrote, whole"};
     own->keep.status = st_sqlite_open(&own->database, own->keep.file);
+    if (has_table(own, "rocpd_metadata") || has_table(own, "rocpd_op"))
+        ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
+                "a rocpd database is not read" ST_HINT
+                "record with 'rocprofv3 --output-format json'");
     for (size_t i = 0; i < ST_COUNT(tables) && ok(own); i++)
         if (!has_table(own, tables[i]) && ok(own))
             ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
@@ -445,11 +473,16 @@ static void read_rank(nsys *own, size_t part)
     if (!one)
         (void)sqlite3_snprintf(sizeof where, where, "globalTid - (globalTid & %lld) = %lld",
                                (long long)THREAD_BITS, (long long)process);
+    own->calls = calls_table;
+    read_table(own, calls_table,
+               "SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId > 0 GROUP BY "
+               "globalTid, correlationId HAVING count(*) > 1 LIMIT 1",
+               take_twice);
     own->kind = ST_TRACE_CALL;
     (void)sqlite3_snprintf(sizeof thread_sql, thread_sql,
                            "SELECT k.start, k.\"end\", k.correlationId, k.globalTid, s.value FROM "
                            "%s AS k LEFT JOIN StringIds AS s ON s.id = k.nameId WHERE %s",
-                           calls_table, where);
+                           own->calls, where);
     read_table(own, calls_table, thread_sql, take_call);
     own->kind = ST_TRACE_OPERATOR;
     const char *id = has_column(own, "NVTX_EVENTS", "textId") ? "k.textId" : "NULL";
@@ -476,7 +509,7 @@ st_status st_nsys_read(const st_trace_part *part, bool partial, st_store *store,
 {
     nsys own = {.keep = {.file = part->path,
                          .what = "recording",
-                         .wrong = "negative duration",
+                         .wrong = "impossible times or without a name",
                          .store = store,
                          .errors = errors,
                          .partial = partial}};

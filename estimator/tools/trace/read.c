@@ -25,6 +25,8 @@ typedef struct reader {
     st_status status;  /* of errors that did not stop the reading */
     uint64_t negative; /* events left out, as below */
     uint64_t incomplete;
+    uint64_t impossible;
+    uint64_t members; /* of the file, that are of no use */
 } reader;
 
 typedef struct category_kind {
@@ -182,16 +184,22 @@ static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
 }
 
 /* An event that cannot be used; with --partial it is left out. */
-static bool refuse_event(reader *r, const char *message, const char *found, const char *expected)
+static bool refuse_event_at(reader *r, st_place place, const char *message, const char *found,
+                            const char *expected)
 {
     r->store->trace.left_out++;
     if (r->partial)
         return true;
     r->status =
-        st_fail(r->errors, ST_ERR_VALUE, st_scan_place(&r->scan),
+        st_fail(r->errors, ST_ERR_VALUE, place,
                 "%s" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "--partial leaves such events out",
                 message, st_or_none(found), st_or_none(expected));
     return !st_errors_full(r->errors);
+}
+
+static bool refuse_event(reader *r, const char *message, const char *found, const char *expected)
+{
+    return refuse_event_at(r, st_scan_place(&r->scan), message, found, expected);
 }
 
 static bool is_complete(const st_draft *draft)
@@ -337,6 +345,12 @@ static bool read_event(reader *r)
                                               .device_type = -1,
                                               .device_id = -1};
     }
+    if (st_scan_peek(&r->scan) != '{' && st_scan_ok(&r->scan)) {
+        st_place place = st_scan_place(&r->scan);
+        r->impossible++;
+        return st_scan_skip(&r->scan) &&
+               refuse_event_at(r, place, "an event of the wrong kind", NULL, "'{'");
+    }
     st_scan_hold(&r->scan);
     if (!st_draft_read(&r->scan, &draft))
         return false;
@@ -352,9 +366,14 @@ static bool read_event(reader *r)
     st_trace_kind kind = kept_kind(r, &draft);
     bool ok = count_category(r, &draft);
     uint64_t left_out = trace->left_out;
-    if (ok && kind != ST_TRACE_KINDS)
-        ok = take_event(r, &draft, kind);
-    ok = ok && keep_details(r, &draft);
+    if (ok && draft.wrong != NULL) {
+        r->impossible++;
+        ok = refuse_event_at(r, draft.wrong_place, draft.wrong, NULL, draft.expected);
+    } else {
+        if (ok && kind != ST_TRACE_KINDS)
+            ok = take_event(r, &draft, kind);
+        ok = ok && keep_details(r, &draft);
+    }
     if (ok && r->visitor != NULL && trace->left_out == left_out) {
         size_t begin = r->scan.hold;
         while (r->scan.data[begin] != '{')
@@ -409,10 +428,13 @@ static bool read_wanted(reader *r, const wanted *found)
         return false;
     if (st_whole_value(st_scan_text(&r->scan, text), text.length, found->number))
         return true;
-    (void)st_scan_fail(&r->scan, ST_ERR_VALUE,
-                       "'%s' is not a valid whole number" ST_EXPECTED "a whole number of 64 bits",
-                       found->key);
-    return false;
+    r->members++;
+    if (!r->partial)
+        (void)st_scan_fail(&r->scan, ST_ERR_VALUE,
+                           "'%s' is not a valid whole number" ST_EXPECTED
+                           "a whole number of 64 bits" ST_HINT "--partial leaves it out",
+                           found->key);
+    return r->partial;
 }
 
 static bool read_object(reader *r, const wanted *list, size_t count)
@@ -476,6 +498,16 @@ static bool read_top_member(reader *r, st_scan_span key)
             if (!(++part_trace->parts == r->part ? read_part(r) : st_scan_skip(&r->scan)))
                 return false;
         return st_scan_ok(&r->scan);
+    }
+    if (strcmp(name, "rocprofiler-sdk-tool") == 0) {
+        size_t processes = 0;
+        const st_rocprof_part part = {r->part > 0 ? r->part : 1, r->partial};
+        r->has_events = true;
+        if (!st_rocprof_read(&r->scan, part, r->store, &processes))
+            return false;
+        if (processes > 1 && r->part == 0)
+            trace->parts = processes;
+        return true;
     }
     if (strcmp(name, "distributedInfo") == 0) {
         const wanted list[] = {
@@ -558,6 +590,29 @@ static st_status judge_rank(reader *r)
     return ST_OK;
 }
 
+/* What of the file is not used, by its fault. */
+static void warn_left_out(reader *r)
+{
+    const struct {
+        uint64_t count;
+        const char *what;
+    } faults[] = {
+        {r->negative, "events of negative duration are left out"},
+        {r->incomplete, "events without a name, time or duration are left out"},
+        {r->impossible, "events with an impossible time or phase are left out"},
+        {r->members, "values about the file are left out"},
+        {r->scan.odd_values, "values are no numbers, or do not fit, and are left out"},
+        {r->scan.controls, "control characters in strings count as blanks"},
+    };
+    for (size_t i = 0; i < ST_COUNT(faults); i++) {
+        st_place place = {.file = st_bytes_name(r->scan.bytes)};
+        if (faults[i].count > 0)
+            st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                      i < 4 ? place : r->scan.first_odd, "%llu %s",
+                      (unsigned long long)faults[i].count, faults[i].what);
+    }
+}
+
 static st_status judge(reader *r, bool whole)
 {
     if (r->scan.status != ST_OK)
@@ -577,12 +632,15 @@ static st_status judge(reader *r, bool whole)
                            ? "give the file that the profiler wrote, or price it: 'steptime trace "
                              "chakra FILE --gpu GPU'"
                            : "");
-    if (r->store->trace.base_ns > INT64_MAX / 4)
+    int64_t *base_ns = &r->store->trace.base_ns;
+    if ((*base_ns > INT64_MAX / 4 || *base_ns < -1) && !r->partial)
         return st_fail(r->errors, ST_ERR_VALUE, st_scan_place(&r->scan),
-                       "'baseTimeNanoseconds' is too large");
-    if (r->store->trace.base_ns < -1)
-        return st_fail(r->errors, ST_ERR_VALUE, st_scan_place(&r->scan),
-                       "'baseTimeNanoseconds' is negative");
+                       "'baseTimeNanoseconds' is %s" ST_HINT "--partial leaves it out",
+                       *base_ns < 0 ? "negative" : "too large");
+    if (*base_ns > INT64_MAX / 4 || *base_ns < -1) {
+        *base_ns = -1;
+        r->members++;
+    }
     st_status status = judge_end(r);
     if (status == ST_OK)
         status = r->status;
@@ -590,16 +648,7 @@ static st_status judge(reader *r, bool whole)
         status = judge_rank(r);
     if (status == ST_OK) {
         r->store->trace.partial = r->store->trace.partial || r->store->trace.left_out > 0;
-        if (r->negative > 0)
-            st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
-                      (st_place){.file = st_bytes_name(r->scan.bytes)},
-                      "%llu events of negative duration are left out",
-                      (unsigned long long)r->negative);
-        if (r->incomplete > 0)
-            st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
-                      (st_place){.file = st_bytes_name(r->scan.bytes)},
-                      "%llu events without a name, time or duration are left out",
-                      (unsigned long long)r->incomplete);
+        warn_left_out(r);
     }
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { PADDING = 16 };
 
@@ -288,15 +289,33 @@ static bool pass_escape(st_scan *scan, size_t *next)
     return true;
 }
 
-static bool control_inside(st_scan *scan, size_t next)
+/* Where the first of what is mended is. */
+static void note_odd(st_scan *scan, size_t at)
 {
-    scan->at = next;
-    if (scan->status != ST_OK)
-        return false;
-    (void)st_scan_fail(scan, ST_ERR_SYNTAX,
-                       "a control character in a string; some profilers of 2024 and before wrote "
-                       "names without escapes" ST_EXPECTED "an escape such as \\n");
-    return false;
+    size_t before = scan->at;
+    scan->at = at;
+    if (scan->odd_values + scan->controls == 0)
+        scan->first_odd = st_scan_place(scan);
+    scan->at = before;
+}
+
+void st_scan_odd(st_scan *scan, size_t at)
+{
+    note_odd(scan, at);
+    scan->odd_values++;
+}
+
+/* Some profilers of 2024 and before wrote names without escapes. */
+static void mend_control(st_scan *scan, size_t at)
+{
+    bool is_line_end = scan->data[at] == '\n';
+    note_odd(scan, at);
+    scan->controls++;
+    scan->data[at] = ' ';
+    if (is_line_end) {
+        scan->line += scan->line < INT32_MAX;
+        scan->line_start = scan->base + at + 1;
+    }
 }
 
 bool st_scan_string(st_scan *scan, st_scan_span *text)
@@ -321,7 +340,7 @@ bool st_scan_string(st_scan *scan, st_scan_span *text)
             if (!pass_escape(scan, &next))
                 return false;
         } else {
-            return control_inside(scan, next);
+            mend_control(scan, next++);
         }
     }
     *text = (st_scan_span){
@@ -382,9 +401,40 @@ static bool pass_word(st_scan *scan, size_t *end)
     return scan->status == ST_OK;
 }
 
+/* "inf", "NaN", "-Infinity", "-nan" as printf and Python spell them. */
+static bool is_odd_number(const char *word, size_t length)
+{
+    static const char *const words[] = {"inf", "infinity", "nan"};
+    size_t sign = length > 0 && (*word == '-' || *word == '+');
+    for (size_t i = 0; i < ST_COUNT(words); i++)
+        if (strlen(words[i]) == length - sign &&
+            strncasecmp(words[i], word + sign, length - sign) == 0)
+            return true;
+    return false;
+}
+
+/* Passes a number that JSON lacks; false where there is none, or after an error. */
+static bool mend_number(st_scan *scan)
+{
+    size_t end = 0;
+    char c = scan->data[scan->at];
+    if (c == '\0' || strchr("-+iInN", c) == NULL || !pass_word(scan, &end) ||
+        !is_odd_number(scan->data + scan->at, end - scan->at))
+        return false;
+    st_scan_odd(scan, scan->at);
+    memset(scan->data + scan->at, ' ', end - scan->at);
+    memset(scan->data + scan->at, '"', 2);
+    scan->at = end;
+    return true;
+}
+
 bool st_scan_number(st_scan *scan, st_scan_span *text)
 {
     char c = peek_inside(scan);
+    if (!st_is_digit(c) && st_scan_ok(scan) && mend_number(scan)) {
+        *text = (st_scan_span){.start = scan->base + scan->at};
+        return true;
+    }
     if (c != '-' && !st_is_digit(c))
         return st_scan_ok(scan) && fail_kind(scan, "a number");
     size_t length = st_scan_number_length(scan->data + scan->at);
@@ -434,7 +484,9 @@ static bool skip_scalar(st_scan *scan, char c)
             return true;
         }
     }
-    return fail_found(scan, "a value");
+    if (mend_number(scan))
+        return true;
+    return scan->status == ST_OK && fail_found(scan, "a value");
 }
 
 /* Moves to the next value inside of the containers; *depth is 0 behind the last. */

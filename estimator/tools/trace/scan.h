@@ -39,6 +39,12 @@ typedef struct st_scan {
     int line;
     bool ended;
     bool cut; /* the text ended where the grammar does not allow it; nothing was reported */
+    /* What profilers write though JSON lacks it. It is mended in the window, so that whoever copies
+     * the text copies JSON: a number such as inf becomes "", a control character in a string a
+     * blank. */
+    uint64_t odd_values; /* these, and ids that are no whole numbers of 64 bits */
+    uint64_t controls;
+    st_place first_odd; /* of both */
 } st_scan;
 
 /* The scanner neither owns `bytes` nor `errors`. */
@@ -76,6 +82,7 @@ bool st_scan_held_key(st_scan *scan, bool *started, st_scan_span *key);
 bool st_scan_item(st_scan *scan, bool *started);
 
 bool st_scan_string(st_scan *scan, st_scan_span *text);
+/* inf, nan and the like have length 0. */
 bool st_scan_number(st_scan *scan, st_scan_span *text);
 /* Bytes of a number as JSON spells it, 0 for none; something other than a digit follows it. */
 size_t st_scan_number_length(const char *text);
@@ -89,6 +96,9 @@ static inline const char *st_scan_text(const st_scan *scan, st_scan_span span)
 {
     return scan->data + (span.start - scan->base);
 }
+
+/* Counts a value that is left out, at the window's index. */
+void st_scan_odd(st_scan *scan, size_t at);
 
 /* Where the scanner is. */
 st_place st_scan_place(const st_scan *scan);
@@ -138,6 +148,9 @@ typedef struct st_draft {
     bool has_decimals;
     bool has_name;
     bool has_category;
+    const char *wrong;    /* why the event cannot be used; NULL: it can */
+    const char *expected; /* instead */
+    st_place wrong_place;
     st_scan_span name;
     st_scan_span category;
     int64_t start_ns;

@@ -36,9 +36,34 @@ static st_trace_format format_of(const char *path)
                                                                              : ST_FORMAT_KINETO;
 }
 
+/* Recordings that another program must write anew first. */
+static st_status check_ending(const char *path, st_errors *errors)
+{
+    static const struct {
+        const char *ending;
+        const char *what;
+        const char *remedy;
+    } others[] = {
+        {".pftrace", "a trace in Perfetto's binary form", "rocprofv3 --output-format json"},
+        {".perfetto-trace", "a trace in Perfetto's binary form", "traceconv json FILE OUTPUT.json"},
+        {".nsys-rep", "a report of Nsight Systems", "nsys export --type sqlite FILE"},
+        {".qdrep", "a report of Nsight Systems", "nsys export --type sqlite FILE"},
+        {".rpd", "a database of rocmProfileData", "rpd2tracing.py FILE OUTPUT.json"},
+    };
+    for (size_t i = 0; i < ST_COUNT(others); i++)
+        if (st_ends_in(path, others[i].ending) && access(path, F_OK) == 0)
+            return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = path},
+                           "%s is not read" ST_EXPECTED "JSON, a database of Nsight Systems or a "
+                           "profile of XLA" ST_HINT "write one with '%s'",
+                           others[i].what, others[i].remedy);
+    return ST_OK;
+}
+
 st_status st_trace_parts(const char *path, size_t *count, st_errors *errors)
 {
     *count = 1;
+    if (check_ending(path, errors) != ST_OK)
+        return ST_ERR_SYNTAX;
     switch (format_of(path)) {
     case ST_FORMAT_NSYS:
         return st_nsys_count(path, count, errors);

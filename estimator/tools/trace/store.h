@@ -108,6 +108,17 @@ st_status st_xplane_read(const st_trace_part *part, bool partial, st_store *stor
 st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *part, bool partial,
                                 st_store *store, st_errors *errors) ST_NODISCARD;
 
+/* What rocprofv3 writes behind "rocprofiler-sdk-tool": of the processes that it lists, the one of
+ * this number, from 1 on. */
+typedef struct st_rocprof_part {
+    size_t number;
+    bool partial;
+} st_rocprof_part;
+
+struct st_scan;
+bool st_rocprof_read(struct st_scan *scan, st_rocprof_part part, st_store *store,
+                     size_t *processes);
+
 /* What the name of a call says; what that of a kernel says is st_trace_classify. */
 
 #endif

@@ -17,13 +17,15 @@
 #include <string.h>
 
 enum { SPACE_PLANES = 1 };
-enum { PLANE_NAME = 2, PLANE_LINES = 3, PLANE_EVENTS = 4, PLANE_STATS = 5 };
+enum { PLANE_NAME = 2, PLANE_LINES = 3, PLANE_EVENTS = 4, PLANE_STATS = 5, PLANE_VALUES = 6 };
 enum { LINE_ID = 1, LINE_NAME = 2, LINE_START_NS = 3, LINE_EVENTS = 4 };
 enum { EVENT_METADATA = 1, EVENT_OFFSET_PS = 2, EVENT_DURATION_PS = 3, EVENT_STATS = 4 };
-enum { STAT_METADATA = 1, STAT_UINT64 = 3, STAT_INT64 = 4 };
+enum { STAT_METADATA = 1, STAT_UINT64 = 3, STAT_INT64 = 4, STAT_TEXT = 5 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, METADATA_NAME = 2 };
 
 enum { MOST_GIB = 2 };
+
+static const int64_t MOST_NS = INT64_MAX / 4;
 
 /* A name that events or their values refer to. */
 typedef struct named {
@@ -45,6 +47,7 @@ typedef struct plane {
     name_list stats;
     int64_t correlation; /* ids of the values that are looked at; -1: the plane has none */
     int64_t step;
+    bool has_lines;
 } plane;
 
 typedef struct xplane {
@@ -168,6 +171,12 @@ static bool is_device(const plane *of)
     return false;
 }
 
+/* A device that ran something; a profile also lists idle ones. */
+static bool is_used(const plane *of)
+{
+    return is_device(of) && of->has_lines;
+}
+
 static bool is_host(const plane *of)
 {
     return is_text(of->name, of->name_length, "/host:CPU") ||
@@ -226,7 +235,6 @@ static void read_stat(xplane *own, const plane *of, const st_proto_field *stat, 
 static draft read_event(xplane *own, const plane *of, const line *on, const st_proto_field *event)
 {
     enum { PS_PER_NS = 1000 };
-    static const int64_t MOST_NS = INT64_MAX / 4;
     st_proto message = st_proto_inside(event);
     st_proto_field field;
     int64_t offset_ps = 0;
@@ -252,9 +260,12 @@ static draft read_event(xplane *own, const plane *of, const line *on, const st_p
         duration_ps / PS_PER_NS + (offset_ps % PS_PER_NS + duration_ps % PS_PER_NS) / PS_PER_NS;
     const bool fits = on->start_ns >= -MOST_NS && on->start_ns <= MOST_NS;
     made.start_ns = offset_ps / PS_PER_NS + (fits ? on->start_ns : 0);
-    if (!fits && ok(own))
+    if (!fits && ok(own) && !own->keep.partial)
         ST_NOTE(&own->keep, ST_ERR_LIMIT, (st_place){.file = own->keep.file},
-                "byte %zu: a time beyond 73 years", event->origin);
+                "byte %zu: a time beyond 73 years" ST_HINT "--partial leaves such events out",
+                event->origin);
+    if (!fits)
+        made.duration_ns = -1; /* left out */
     return made;
 }
 
@@ -306,11 +317,14 @@ static uint32_t name_event(xplane *own, const plane *of, const draft *from)
                                                          of->events.count, sizeof wanted, by_id);
     if (found != NULL)
         return st_keep_name(&own->keep, found->text, found->length);
-    ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
-            "an event names the metadata %lld, which plane '%.*s' does not have",
-            (long long)from->metadata, (int)(of->name_length < 80 ? of->name_length : 80),
-            of->name);
-    return 0;
+    own->keep.left_out++;
+    if (!own->keep.partial)
+        ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
+                "an event names the metadata %lld, which plane '%.*s' does not have" ST_HINT
+                "--partial leaves such events out",
+                (long long)from->metadata, (int)(of->name_length < 80 ? of->name_length : 80),
+                of->name);
+    return ST_TRACE_NONE;
 }
 
 static void keep_task(xplane *own, const plane *of, const line *on, const draft *from)
@@ -318,7 +332,7 @@ static void keep_task(xplane *own, const plane *of, const line *on, const draft 
     st_trace_event event = {
         .kind = ST_TRACE_KERNEL, .class_ = ST_TRACE_MEMORY, .name = name_event(own, of, from)};
     const st_trace_track track = {.is_stream = true, .number = on->id};
-    if (!ok(own))
+    if (!ok(own) || event.name == ST_TRACE_NONE)
         return;
     const char *name = own->keep.store->names.texts[event.name];
     if (strncmp(name, "Memcpy", 6) == 0)
@@ -356,7 +370,7 @@ static void keep_host(xplane *own, const plane *of, const line *on, const draft 
 {
     st_trace_event event = {.kind = ST_TRACE_OPERATOR, .name = name_event(own, of, from)};
     const st_trace_track track = {.process = 1, .number = on->id};
-    if (!ok(own))
+    if (!ok(own) || event.name == ST_TRACE_NONE)
         return;
     if (from->correlation > 0) {
         event.kind = ST_TRACE_CALL;
@@ -384,7 +398,8 @@ static void keep_host_line(xplane *own, const plane *of, const line *on)
 static void note_start(xplane *own, const plane *of, const line *on)
 {
     (void)of;
-    own->base_ns = on->start_ns < own->base_ns ? on->start_ns : own->base_ns;
+    if (on->start_ns >= -MOST_NS && on->start_ns <= MOST_NS && on->start_ns < own->base_ns)
+        own->base_ns = on->start_ns;
 }
 
 /* ---- the file ---- */
@@ -404,6 +419,7 @@ static void read_planes(xplane *own, st_proto space)
                 if (plane_field.number < PLANE_NAME || plane_field.number > PLANE_STATS)
                     continue;
                 check_wire(own, &plane_field, ST_WIRE_BYTES, "a plane");
+                made.has_lines = made.has_lines || plane_field.number == PLANE_LINES;
                 if (ok(own) && plane_field.number == PLANE_NAME) {
                     made.name = plane_field.bytes;
                     made.name_length = plane_field.length;
@@ -417,7 +433,7 @@ static void read_planes(xplane *own, st_proto space)
             st_sort(made.events.items, made.events.count, sizeof *made.events.items, by_id);
             made.correlation = stat_id(&made, "correlation_id");
             made.step = stat_id(&made, "step_num");
-            own->devices += is_device(&made) ? 1 : 0;
+            own->devices += is_used(&made) ? 1 : 0;
             ST_XAPPEND(own->arena, own->planes, own->count, made);
         }
     }
@@ -427,19 +443,68 @@ static void read_planes(xplane *own, st_proto space)
             "the profile has no planes" ST_EXPECTED "an XSpace, as JAX's profiler writes it");
 }
 
+/*
+ * What a plane says of its GPU: a name, where there is one, as of TPUs; otherwise what tells models
+ * apart, "AMD 9.4, 304 multiprocessors", alike on all devices of a model.
+ */
+static void describe_gpu(xplane *own, const plane *of)
+{
+    enum { TYPE, VENDOR, CORES, MAJOR, MINOR, VALUES };
+    static const char *const names[VALUES] = {"device_type_string", "device_vendor", "core_count",
+                                              "compute_cap_major", "compute_cap_minor"};
+    st_proto_field values[VALUES] = {{0}};
+    st_proto message = of->message;
+    st_proto_field field;
+    while (next(own, &message, &field)) {
+        if (field.number != PLANE_VALUES || field.wire != ST_WIRE_BYTES)
+            continue;
+        st_proto stat = st_proto_inside(&field);
+        st_proto_field part;
+        int64_t id = -1;
+        st_proto_field value = {0};
+        while (next(own, &stat, &part))
+            if (part.number == STAT_METADATA)
+                id = st_proto_signed(part.value);
+            else if (part.number == STAT_UINT64 || part.number == STAT_INT64 ||
+                     part.number == STAT_TEXT)
+                value = part;
+        for (size_t i = 0; i < VALUES && id >= 0; i++)
+            if (id == stat_id(of, names[i]) &&
+                (value.wire == ST_WIRE_BYTES) == (i == TYPE || i == VENDOR))
+                values[i] = value;
+    }
+    st_trace *trace = &own->keep.store->trace;
+    const long long cores = (long long)st_proto_signed(values[CORES].value);
+    if (!ok(own))
+        return;
+    const int length = (int)(values[VENDOR].length < 40 ? values[VENDOR].length : 40);
+    const char *text =
+        cores > 0 && length > 0
+            ? st_xprintf(own->arena, "%.*s %lld.%lld, %lld multiprocessors", length,
+                         values[VENDOR].bytes, (long long)st_proto_signed(values[MAJOR].value),
+                         (long long)st_proto_signed(values[MINOR].value), cores)
+            : NULL;
+    if (cores > 0)
+        trace->sm_count = cores;
+    if (values[TYPE].length > 0)
+        trace->gpu = st_keep_name(&own->keep, values[TYPE].bytes, values[TYPE].length);
+    else if (text != NULL)
+        trace->gpu = st_keep_name(&own->keep, text, strlen(text));
+}
+
 st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *part, bool partial,
                                 st_store *store, st_errors *errors)
 {
     xplane own = {.keep = {.file = part->path,
                            .what = "profile",
-                           .wrong = "impossible times",
+                           .wrong = "impossible times, or without a name,",
                            .store = store,
                            .errors = errors,
                            .partial = partial},
                   .arena = st_xarena()};
     read_planes(&own, st_proto_of(text->bytes, text->length));
     for (size_t i = 0, place = 0; i < own.count && own.device == NULL; i++)
-        if (is_device(&own.planes[i]) && place++ == part->part)
+        if (is_used(&own.planes[i]) && place++ == part->part)
             own.device = &own.planes[i];
     own.base_ns = INT64_MAX;
     for (size_t i = 0; i < own.count; i++)
@@ -457,7 +522,7 @@ st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *
         trace->base_ns = own.base_ns > 0 && own.base_ns <= INT64_MAX / 4 ? own.base_ns : -1;
         st_keep_end(&own.keep);
         if (own.device != NULL)
-            trace->gpu = st_keep_name(&own.keep, own.device->name, own.device->name_length);
+            describe_gpu(&own, own.device);
     }
     st_arena_destroy(own.arena);
     return own.keep.status;
