@@ -24,13 +24,13 @@ TEST_WITH(odd_values_are_left_out, make_errors, drop_errors)
         const char *said;
         int64_t correlation;
     } cases[] = {
-        {"\"args\":{\"memory bandwidth (GB/s)\":inf,\"correlation\":31}", "1 values are no", 31},
-        {"\"args\":{\"x\":[-Infinity,{\"y\":NaN}],\"correlation\":31}", "2 values are no", 31},
-        {"\"args\":{\"correlation\":-inf}", "1 values are no numbers", -1},
-        {"\"args\":{\"correlation\":nan,\"device\":Inf}", "2 values are no numbers", -1},
-        {"\"args\":{\"correlation\":\"none\"}", "1 values are no numbers", -1},
-        {"\"args\":{\"correlation\":1e3}", "or do not fit", -1},
-        {"\"args\":{\"correlation\":99999999999999999999}", "or do not fit", -1},
+        {"\"args\":{\"memory bandwidth (GB/s)\":inf,\"correlation\":31}", "1 values without", 31},
+        {"\"args\":{\"x\":[-Infinity,{\"y\":NaN}],\"correlation\":31}", "2 values without", 31},
+        {"\"args\":{\"correlation\":-inf}", "1 values without a valid", -1},
+        {"\"args\":{\"correlation\":nan,\"device\":Inf}", "2 values without a valid", -1},
+        {"\"args\":{\"correlation\":\"none\"}", "1 values without a valid", -1},
+        {"\"args\":{\"correlation\":1e3}", "1 values without", -1},
+        {"\"args\":{\"correlation\":99999999999999999999}", "1 values without", -1},
         {"\"args\":{\"x\":\"a\tb\nc\"},\"y\":1", "2 control characters in strings", -1},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -149,22 +149,21 @@ TEST_WITH(numbers_given_twice_matter_to_tasks_alone, make_errors, drop_errors)
     ROCPROF_RECORD("11", "2", "31", times,                                                         \
                    ",\"dispatch_info\":{\"agent_id\":{\"handle\":9},\"queue_id\":{\"handle\":2},"  \
                    "\"kernel_id\":" number "},\"stream_id\":{\"handle\":6}")
-#define ROCPROF(kernels)                                                                             \
-    "{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"pid\":908}," ROCPROF_NAMES                          \
-    "\"buffer_records\":{\"kernel_dispatch\":[" kernels                                              \
-    "],\"hsa_api\":[{\"x\":1}],\"hip_api\":[" ROCPROF_RECORD(                                        \
-        "1", "1", "31", ROCPROF_TIMES("90385", "91000"),                                             \
-        "") "],\"memory_copy\":[" ROCPROF_RECORD("2", "1", "32",                                     \
-                                                 ROCPROF_TIMES("300000", "302385"),                  \
-                                                 ",\"dst_agent_id\":{\"handle\":9},\"stream_id\":"   \
-                                                 "{\"handle\":6}") "],\"marker_api\":"               \
-                                                                   "[" ROCPROF_RECORD("7", "1",      \
-                                                                                      "77",          \
-                                                                                      ROCPROF_TIMES( \
-                                                                                          "80000",   \
-                                                                                          "40000"    \
-                                                                                          "0"),      \
-                                                                                      "") "]}}]}"
+#define ROCPROF_CALL   ROCPROF_RECORD("1", "1", "31", ROCPROF_TIMES("90385", "91000"), "")
+#define ROCPROF_MARKER ROCPROF_RECORD("7", "1", "77", ROCPROF_TIMES("80000", "400000"), "")
+#define ROCPROF_COPY                                                                               \
+    ROCPROF_RECORD("2", "1", "32", ROCPROF_TIMES("300000", "302385"),                              \
+                   ",\"dst_agent_id\":{\"handle\":9},\"stream_id\":{\"handle\":6}")
+#define ROCPROF_LIST(name, records) "\"" name "\":[" records "]"
+#define ROCPROF_COPIES              ROCPROF_LIST("memory_copy", ROCPROF_COPY)
+#define ROCPROF_MARKERS             ROCPROF_LIST("marker_api", ROCPROF_MARKER)
+#define ROCPROF_OTHERS              ROCPROF_LIST("hsa_api", "{\"x\":1}") "," ROCPROF_COPIES "," ROCPROF_MARKERS
+#define ROCPROF_TASKS(kernels, calls)                                                              \
+    ROCPROF_LIST("kernel_dispatch", kernels) "," ROCPROF_LIST("hip_api", calls) ","
+#define ROCPROF_RECORDS(kernels, calls)                                                            \
+    "\"buffer_records\":{" ROCPROF_TASKS(kernels, calls) ROCPROF_OTHERS "}"
+#define ROCPROF(kernels)                                                                           \
+    "{\"rocprofiler-sdk-tool\":[{" ROCPROF_NAMES ROCPROF_RECORDS(kernels, ROCPROF_CALL) "}]}"
 
 #define GOOD_KERNEL ROCPROF_KERNEL("5", ROCPROF_TIMES("100385", "202770"))
 
@@ -237,14 +236,13 @@ TEST_WITH(rocprofv3_may_be_cut, make_errors, drop_errors)
 /* Several processes are ranks; without calls the remedy is named. */
 TEST_WITH(rocprofv3_processes_are_parts, make_errors, drop_errors)
 {
-    static const char process[] =
-        ROCPROF_NAMES "\"buffer_records\":{\"kernel_dispatch\":[" GOOD_KERNEL "],\"hip_api\":[]}";
+    static const char process[] = ROCPROF_NAMES ROCPROF_RECORDS(GOOD_KERNEL, "");
     char text[4096];
     (void)snprintf(text, sizeof text, "{\"rocprofiler-sdk-tool\":[{%s},{%s}]}", process, process);
     st_trace *trace = trace_of(text, false, *state);
     assert_non_null(trace);
     assert_int_equal(trace->parts, 2);
-    assert_int_equal(trace->event_count, 1);
+    assert_int_equal(trace->event_count, 3);
     assert_contains(said(*state), "rocprofv3 --hip-trace");
     st_trace_destroy(trace);
 }

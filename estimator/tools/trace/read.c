@@ -601,7 +601,7 @@ static void warn_left_out(reader *r)
         {r->incomplete, "events without a name, time or duration are left out"},
         {r->impossible, "events with an impossible time or phase are left out"},
         {r->members, "values about the file are left out"},
-        {r->scan.odd_values, "values are no numbers, or do not fit, and are left out"},
+        {r->scan.odd_values, "values without a valid number are left out"},
         {r->scan.controls, "control characters in strings count as blanks"},
     };
     for (size_t i = 0; i < ST_COUNT(faults); i++) {

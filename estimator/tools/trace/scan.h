@@ -42,7 +42,7 @@ typedef struct st_scan {
     /* What profilers write though JSON lacks it. It is mended in the window, so that whoever copies
      * the text copies JSON: a number such as inf becomes "", a control character in a string a
      * blank. */
-    uint64_t odd_values; /* these, and ids that are no whole numbers of 64 bits */
+    uint64_t odd_values; /* these, and ids other than whole numbers of 64 bits */
     uint64_t controls;
     st_place first_odd; /* of both */
 } st_scan;
