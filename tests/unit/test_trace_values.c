@@ -157,7 +157,7 @@ TEST_WITH(numbers_given_twice_matter_to_tasks_alone, make_errors, drop_errors)
 #define ROCPROF_LIST(name, records) "\"" name "\":[" records "]"
 #define ROCPROF_COPIES              ROCPROF_LIST("memory_copy", ROCPROF_COPY)
 #define ROCPROF_MARKERS             ROCPROF_LIST("marker_api", ROCPROF_MARKER)
-#define ROCPROF_OTHERS              ROCPROF_LIST("hsa_api", "{\"x\":1}") "," ROCPROF_COPIES "," ROCPROF_MARKERS
+#define ROCPROF_OTHERS              "\"hsa_api\":[{\"x\":1}]," ROCPROF_COPIES "," ROCPROF_MARKERS
 #define ROCPROF_TASKS(kernels, calls)                                                              \
     ROCPROF_LIST("kernel_dispatch", kernels) "," ROCPROF_LIST("hip_api", calls) ","
 #define ROCPROF_RECORDS(kernels, calls)                                                            \
