@@ -100,7 +100,9 @@ def refer_ranks(r):
     r.etp = x.etp if x.etp > 0 else x.t
     r.dp_ranks = x.d * x.cp
     r.expert_ranks = x.t * x.cp * x.d / (x.ep * r.etp)
-    r.ahead = x.prefetch if x.zero > 2 else 0
+    r.keeps_whole = x.keep_gathered > 0 and x.p > 1 and x.zero > 1
+    r.zero_sent = min(x.zero, 1) if r.keeps_whole else x.zero
+    r.ahead = x.prefetch if r.zero_sent > 2 else 0
     groups = max(floor(x.G / x.t), 1)
     r.tp_node = min(x.t, x.G)
     r.cp_node = min(x.cp, groups)
@@ -581,8 +583,8 @@ def refer_bubble(r):
 def refer_data(r):
     """Gradients and weights that nothing hides: compare_plans asks for that."""
     x = r.x
-    r.n_reduce = r.m if x.zero > 1 else 1
-    r.n_gather = 2 * r.m if x.zero > 2 else 1 if x.zero > 0 else 0
+    r.n_reduce = r.m if r.zero_sent > 1 else 1
+    r.n_gather = 2 * r.m if r.zero_sent > 2 else 1 if x.zero > 0 else 0
     r.data = r.n_reduce * r.reduce + r.n_gather * r.gather
     r.data_hidden = r.slowdown_data = r.slowdown = 0
     r.optimizer = (5 * r.g + 2 * r.o + r.w) * r.P_updated / r.fast_bytes
@@ -713,8 +715,8 @@ def refer_work(r):
                        + (0 if x.fused_wgrad > 0 else r.w * x.h * r.up * r.f / x.t))
     r.M_logits = x.logit_bytes * r.n * r.V / x.t
     r.M_gathered = 0
-    if x.zero > 2 and x.keep_gathered > 0:
-        r.M_gathered = (r.w + 4) * r.P_most
+    if r.keeps_whole:
+        r.M_gathered = ((r.w if x.zero > 2 else 0) + 4) * (r.P_most + r.P_most_experts)
     elif x.zero > 2:
         r.M_gathered = (r.ahead + 2) * r.w / x.L * all_layers(r)
 

@@ -357,8 +357,12 @@ def expect_work(b, r):
         widest += r.w * x.h * r.up * r.f / r.t
     waiting = x.mtp * min(x.logit_bytes, 4)
     gathered = 0
-    if x.zero > 2:
-        gathered = (r.w + 4) * b.found("P_stage") if x.keep_gathered > 0 else (x.prefetch + 2) * r.w * whole / x.L
+    if x.keep_gathered > 0 and x.p > 1 and x.zero > 1:
+        gathered = 4 * (b.found("P_trained") + b.found("P_trained_experts"))
+        if x.zero > 2:
+            gathered += r.w * (b.found("P_stage") + b.found("P_stage_experts"))
+    elif x.zero > 2:
+        gathered = (x.prefetch + 2) * r.w * whole / x.L
     b.expect("M_gradients", widest)
     b.expect("M_logits", (x.logit_bytes + waiting) * r.n * V / r.t)
     b.expect("M_gathered", gathered)

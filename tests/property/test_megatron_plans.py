@@ -203,16 +203,16 @@ def expect_passes(b, r, k):
 
 def expect_ends(b, r):
     x = r.x
-    pass_reduce = r.reduce / x.v if x.zero > 1 else 0
-    pass_gather = r.gather / x.v if x.zero > 2 else 0
-    end_reduce = 0 if x.zero > 1 else r.reduce
-    end_gather = 0 if x.zero > 2 else r.gather
+    pass_reduce = r.reduce / x.v if r.zero_sent > 1 else 0
+    pass_gather = r.gather / x.v if r.zero_sent > 2 else 0
+    end_reduce = 0 if r.zero_sent > 1 else r.reduce
+    end_gather = 0 if r.zero_sent > 2 else r.gather
     b.expect("embedding_work", r.embedding / 2)
     b.expect("head_forward", r.head / 3)
     b.expect("head_weights", r.logits / 3)
     b.expect("head_backward", r.head * 2 / 3 - r.logits / 3)
     b.expect("transfer_exposed", (1 - x.hide_pp) * r.transfer)
-    b.expect("gradients_split", 1 if x.zero > 1 else 0)
+    b.expect("gradients_split", 1 if r.zero_sent > 1 else 0)
     b.expect("reduce_pass_hidden", x.hide_gradients * pass_reduce)
     b.expect("reduce_pass_exposed", (1 - x.hide_gradients) * pass_reduce)
     b.expect("gather_pass_hidden", x.hide_weights * pass_gather)

@@ -99,6 +99,48 @@ TEST_WITH(stages_without_experts_exchange_none, set_up, tear_down)
     }
 }
 
+/* Frozen weights are gathered in the format of split weights, adapters in that of their kernels. */
+TEST_OF(traffic_has_the_bytes_of_the_gathers_in_the_step, fixture *own, set_up, tear_down)
+{
+    static const char *const sets[] = {
+        "parallel.zero=3", "parallel.zero=3 precision.recipe=fp8_current",
+        "parallel.zero=3 precision.recipe=fp8_current train.task=lora train.lora_rank=24",
+        "parallel.zero=1 train.task=lora train.lora_rank=24"};
+    for (size_t i = 0; i < COUNT(sets); i++) {
+        st_estimate e =
+            estimate_of(own, "mixtral-8x7b-64xh100",
+                        st_arena_printf(own->arena, "%s cluster.gpu.memory=999~GiB", sets[i]));
+        double gathers = cell(&e, "n_gather");
+        assert_near(cell(&e, "dp_gathered") * cell(&e, "dp_ranks"),
+                    gathers * cell(&e, "V_gathered"), 1e-4, "weights without routed experts");
+        assert_near(cell(&e, "expert_gathered") * cell(&e, "expert_dp_ranks"),
+                    gathers * cell(&e, "V_gathered_experts"), 1e-4, "routed experts");
+    }
+}
+
+/* What a pipeline of PyTorch keeps whole is sent once per step. */
+TEST_OF(kept_weights_are_gathered_once, fixture *own, set_up, tear_down)
+{
+    static const struct {
+        const char *sets;
+        double gathers, reductions; /* of 8 micro-batches */
+    } cases[] = {{"parallel.pp=1 parallel.dp=8 batch.global=64 parallel.zero=3", 16, 8},
+                 {"parallel.pp=2 parallel.dp=4 batch.global=32 parallel.zero=3", 1, 1},
+                 {"parallel.pp=2 parallel.dp=4 batch.global=32 parallel.zero=2", 1, 1},
+                 {"parallel.pp=2 parallel.dp=4 batch.global=32 parallel.zero=3 "
+                  "constants.keep_gathered=false",
+                  16, 8}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate e = estimate_of(
+            own, "llama3-8b-8xh100",
+            st_arena_printf(own->arena,
+                            "%s stack=torchtitan batch.micro=1 cluster.gpu.memory=999~GiB",
+                            cases[i].sets));
+        assert_true(cell(&e, "n_gather") == cases[i].gathers);
+        assert_true(cell(&e, "n_reduce") == cases[i].reductions);
+    }
+}
+
 /* Ranks that share an expert gather the tokens of all of them first. */
 TEST_OF(shared_experts_gather_their_tokens, fixture *own, set_up, tear_down)
 {
