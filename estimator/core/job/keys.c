@@ -166,9 +166,10 @@ static const st_key keys[] = {
     COUNT("model.mamba_rank", OR_NONE, "0",
           "rank of the projection to the steps of Mamba-1; 0: Mamba-2"),
     CHOICE(
-        "model.delta_rule", "gated_delta channel_delta lightning convolution", "gated_delta",
+        "model.delta_rule", "gated_delta channel_delta lightning convolution rg_lru", "gated_delta",
         "what mixes tokens in layers g and h: a gated delta net, one with a decay for each channel "
-        "(Kimi delta attention), lightning attention, or a short convolution between gates"),
+        "(Kimi delta attention), lightning attention, a short convolution between gates, or a "
+        "real-gated linear recurrent unit"),
     COUNT("model.delta_rank", OR_NONE, "0",
           "rank of the projections to decays of channels and to the gate"),
     COUNT("model.delta_k_heads", OR_NONE, "0", "key heads of a gated delta net; 0: none"),

@@ -9,6 +9,7 @@
 
 typedef struct import_options {
     const char *cluster;
+    const char *model;
     const char *assume;
     bool strict;
 } import_options;
@@ -16,6 +17,9 @@ typedef struct import_options {
 #define ROW_CLUSTER                                                                                \
     CLI_TEXT(import_options, cluster, "cluster", "NAME",                                           \
              "the cluster of the job; 'steptime list clusters' lists them")
+#define ROW_MODEL                                                                                  \
+    CLI_TEXT(import_options, model, "model", "NAME",                                               \
+             "the model of the job, in place of the source's; 'steptime list models' lists them")
 #define ROW_SET                                                                                    \
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
               "set a key of the job, overriding the source; may be repeated",                      \
@@ -42,7 +46,7 @@ static const cli_option hf_rows[] = {
 };
 
 static const cli_option framework_rows[] = {
-    ROW_CLUSTER, ROW_SET, ROW_STRICT, ROW_REPORT, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
+    ROW_CLUSTER, ROW_MODEL, ROW_SET, ROW_STRICT, ROW_REPORT, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
 };
 
 static const cli_example hf_examples[] = {
@@ -71,6 +75,8 @@ static const cli_example torchtitan_examples[] = {
 static const cli_example deepspeed_examples[] = {
     {"steptime import deepspeed ds_config.json -o job.yaml",
      "a file of 'steptime export deepspeed'"},
+    {"steptime import deepspeed ds_config.json --model llama3-8b --set batch.sequence=4096",
+     "a file without a model, which a script builds"},
     {NULL, NULL},
 };
 
@@ -164,6 +170,7 @@ static int run_import(cli_run *run)
         .text = source.text,
         .length = source.length,
         .cluster = options->cluster,
+        .model = options->model,
         .assume = options->assume,
         .strict = options->strict,
         .report = run->common.json ? st_result_begin(&report, run->arena) : NULL,
@@ -238,7 +245,8 @@ const cli_verb cli_verb_import_deepspeed = {
     .summary = "write a job file for a configuration of DeepSpeed",
     .doc = "Reads batch, ZeRO stage and precision. The model and the sizes of its groups are "
            "arguments of Megatron-DeepSpeed: an exported file has them under _steptime; for other "
-           "files give them with --set. FILE may be - for standard input.",
+           "files name the model with --model and give the rest with --set. FILE may be - for standard "
+           "input.",
     .examples = deepspeed_examples,
     IMPORT(framework_rows),
 };

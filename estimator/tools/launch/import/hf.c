@@ -13,12 +13,15 @@
 #include <string.h>
 
 #define HEADS      "num_attention_heads n_head n_heads num_heads attention_heads"
-#define KV         "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num"
+#define KV                                                                                         \
+    "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num "                 \
+    "num_attention_groups"
 #define FFN        "intermediate_size n_inner ffn_dim ffn_hidden_size dff"
 #define EXPERTS    "num_experts num_local_experts n_routed_experts moe_num_experts"
 #define EXPERT_FFN "moe_intermediate_size expert_ffn_hidden_size"
 #define SHARED_FFN                                                                                 \
-    "shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size"
+    "shared_expert_intermediate_size moe_shared_expert_intermediate_size "                         \
+    "shared_intermediate_size share_expert_dim"
 #define SHARED "n_shared_experts num_shared_experts moe_num_shared_experts num_shared_expert"
 
 #define TOP_K "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k moe_topk"
@@ -33,6 +36,8 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
     const st_json *groups = hf_find(reader, "multi_query_attention");
     const st_json *node = hf_find(reader, KV);
     uint64_t kv = 0;
+    if (st_draft_count(reader->draft, ST_KEY_MODEL_KV_HEADS) > 0)
+        return; /* block_configs gave them */
     if (is_multi_query && !is_new) {
         st_draft_put_count(reader->draft, ST_KEY_MODEL_KV_HEADS, 0, 1, "multi_query");
         return;
@@ -79,6 +84,7 @@ static void put_attention(hf_reader *reader)
     uint64_t width = hf_put_field(reader, ST_KEY_MODEL_HEAD_DIM,
                                   "head_dim kv_channels attention_head_dim", false);
     hf_put_field(reader, ST_KEY_MODEL_V_DIM, "v_head_dim", false);
+    hf_put_field(reader, ST_KEY_MODEL_Q_LORA, "share_q_dim", false); /* factored attention */
     if (heads > 0)
         put_kv_heads(reader, heads);
     if (heads > 0 && width == 0 && hidden % heads != 0)
@@ -280,7 +286,7 @@ void hf_read_fields(hf_reader *reader)
     bool gated = (reader->family->traits & HF_GATED) != 0;
     unsigned traits = reader->family->traits;
     bool needed = gated && ((traits & HF_MOE) == 0 || hf_find(reader, EXPERT_FFN) == NULL);
-    if (hf_put_adjusted_ffn(reader))
+    if (hf_put_adjusted_ffn(reader) || hf_put_block_widths(reader))
         ;
     else if ((traits & HF_DENSE_FFN_MLP) != 0)
         hf_put_field(reader, ST_KEY_MODEL_FFN, "intermediate_size_mlp", true);
@@ -288,6 +294,10 @@ void hf_read_fields(hf_reader *reader)
         hf_put_field(reader, ST_KEY_MODEL_FFN, "shared_intermediate_size", true);
     else if (hf_put_field(reader, ST_KEY_MODEL_FFN, FFN, needed) == 0)
         put_ratio_ffn(reader);
+    else if (hf_is_recurrent(reader))
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_FFN, 0,
+                           st_draft_count(reader->draft, ST_KEY_MODEL_FFN) / 2,
+                           "half of intermediate_size, as RecurrentGemma has it");
     st_draft_put_bool(reader->draft, ST_KEY_MODEL_GATED, gated, hf_of_class(reader, "MLP"));
     if (letters == NULL || strchr(letters, 'E') != NULL)
         put_experts(reader);
@@ -392,8 +402,10 @@ bool hf_find_language_model(hf_reader *reader)
         const char *reason = name != NULL ? hf_refusal(name) : NULL;
         if (reason != NULL)
             ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
-                    "architecture '%.60s' is %s" ST_EXPECTED "a decoder-only language model", name,
-                    reason);
+                    "architecture '%.60s' is %s%s", name, reason,
+                    strstr(reason, "the sheet lacks") != NULL
+                        ? ""
+                        : ST_EXPECTED "a decoder-only language model");
         if (reason != NULL)
             return false;
         st_json *inner = hf_find(reader, LANGUAGE);
@@ -583,8 +595,9 @@ bool hf_find_family(hf_reader *reader)
         st_status status =
             diffusers != NULL
                 ? st_fail(errors, ST_ERR_NAME, place,
-                          "a file of diffusers (%.60s), not a language model" ST_EXPECTED
-                          "a field 'model_type'",
+                          "a diffusion model (%.60s of diffusers), not a language model" ST_EXPECTED
+                          "a field 'model_type'" ST_HINT
+                          "write its layers down and use 'steptime import layers'",
                           diffusers)
                 : st_fail(errors, ST_ERR_NAME, place,
                           "the file does not name its architecture%s%.60s%s" ST_EXPECTED

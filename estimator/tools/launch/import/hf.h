@@ -41,6 +41,7 @@ enum {
     HF_CHANNEL_DELTA = 4096, /* delta nets with a decay for each channel */
     HF_LIGHTNING = 8192,     /* lightning attention */
     HF_CONVOLUTION = 16384,  /* short convolutions */
+    HF_RECURRENT = 32768,    /* real-gated linear recurrent units; half the MLP's width is its own */
 };
 
 typedef struct hf_family {
@@ -99,6 +100,8 @@ bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count);
 void hf_put_linear(hf_reader *reader);
 /* model.ffn of LFM2, which is adjusted unless the file says otherwise; false for others. */
 bool hf_put_adjusted_ffn(hf_reader *reader);
+/* Nemotron-NAS: the mean width of its MLPs, and key heads, from block_configs; false without them. */
+bool hf_put_block_widths(hf_reader *reader);
 
 /* hf_hybrid.c */
 /* model.layers, which counts the blocks of a hybrid. */
@@ -129,6 +132,12 @@ void hf_note_other_parts(hf_reader *reader);
 bool hf_find_language_model(hf_reader *reader);
 /* The architecture's line of the table; false where it has none or is refused. */
 bool hf_find_family(hf_reader *reader);
+
+/* RecurrentGemma: a layer is a recurrent unit or attention in a window. */
+static inline bool hf_is_recurrent(const hf_reader *reader)
+{
+    return (reader->family->traits & HF_RECURRENT) != 0;
+}
 
 /* hf_fields.c */
 /* Place of a field; NULL: the file as a whole. */

@@ -51,6 +51,7 @@ static const hf_family families[] = {
     {"gpt_neox_japanese", GPT, HF_NO_BIAS, HF_ROTARY},
     {"cohere2_moe", HF_LAYER_NORM | HF_GATED | HF_TIED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
     {"dbrx", HF_LAYER_NORM | HF_GATED | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"deci nemotron-nas", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"deepseek_v4", LLAMA | HF_MOE | HF_SHARED_KV, HF_BIAS_FIELD, HF_ROTARY},
     {"ernie4_5_moe", GEMMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
     {"falcon", GPT | HF_FALCON, HF_BIAS_FIELD, HF_ROTARY},
@@ -72,14 +73,16 @@ static const hf_family families[] = {
     {"orion", NEOX | HF_GATED, HF_NO_BIAS, HF_ROTARY},
     {"phimoe", NEOX | HF_GATED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
     {"qwen3_5_text", LLAMA | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
+    {"recurrent_gemma", GEMMA | HF_RECURRENT, HF_BIAS_FIELD, HF_ROTARY},
     {"starcoder2", GPT, HF_BIAS_FIELD, HF_ROTARY},
+    {"step3_text", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
     {"youtu", GEMMA | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
 };
 
 /* Architectures whose experts are never as wide as intermediate_size, which is of dense layers. */
 static const char own_expert_width[] =
     "afmoe bailing_moe bailing_moe_v2 dots1 ernie4_5_moe exaone_moe glm4_moe glm4v_moe_text "
-    "kimi_linear lfm2_moe mimo_v2_flash qwen2_moe qwen3_5_moe_text qwen3_moe qwen3_next "
+    "kimi_linear lfm2_moe mimo_v2_flash step3_text qwen2_moe qwen3_5_moe_text qwen3_moe qwen3_next "
     "qwen3_omni_moe_text qwen3_vl_moe_text";
 
 /* Widths and counts of a file that its architecture does not use, or whose part is estimated
@@ -97,6 +100,7 @@ static const struct {
     {"longcat_flash", "zero_expert_type", NULL},
     {"mimo_v2_flash", "swa_head_dim swa_num_attention_heads swa_num_key_value_heads swa_v_head_dim",
      "Layers with a window are estimated with the heads of the others (swa_*)."},
+    {"recurrent_gemma", "conv1d_width", NULL}, /* too few to count */
     {"kimi_linear", "attn_res_block_size",
      "Left out: attention residuals (attn_res_block_size), which mix outputs of blocks."},
 };
@@ -174,15 +178,21 @@ static const struct {
     {"ernie4_5_moe_vl ernie4_5_vl_moe ernie4_5_vl_moe_text",
      "a model whose experts of text and of images differ in width, which is not modelled"},
     {"blt blt_patcher", "a model of bytes that it groups itself, which is not modelled"},
-    {"plamo2 recurrent_gemma rwkv rwkv5 rwkv6 rwkv7 xlstm zamba zaya",
-     "a model with recurrent layers"},
+    {"plamo2 rwkv rwkv5 rwkv6 rwkv7 xlstm zamba zaya", "a model with recurrent layers"},
     {"falcon_mamba mamba", "a model with recurrent layers of Mamba-1, which are not modelled"},
-    {"zamba2", "a model with recurrent layers whose attention shares its weights between layers, "
-               "which is not modelled"},
-    {"deci gemma4 gemma4_text gemma4_unified nemotron-nas openelm",
-     "a model whose layers differ from each other in width, which is not modelled"},
+    {"zamba2", "a model with recurrent layers whose attention shares its weights between layers and "
+               "takes the embedding next to the hidden state, with adapters for each layer: the "
+               "sheet lacks the formula of shared blocks"},
+    {"gemma4 gemma4_text gemma4_unified",
+     "a model whose layers with full attention have wider heads (global_head_dim) and other key "
+     "heads than those with a window: the sheet lacks the formula of a second shape of attention"},
+    {"step3p5 step3p7",
+     "a model whose layers with a window have another number of heads "
+     "(attention_other_setting): the sheet lacks the formula of a second shape of attention"},
+    {"openelm", "a model whose layers differ from each other in heads and width: the sheet lacks "
+                "the formula of layers of their own shape"},
     {"jetmoe", "a model with experts outside its MLP, which are not modelled"},
-    {"cpmant diffllama doge minimax_m3_vl reformer step3_text step3_vl xlnet",
+    {"cpmant diffllama doge minimax_m3_vl reformer xlnet",
      "a model with a kind of attention that is not modelled"},
     {"bailing_hybrid bailing_moe_linear",
      "a model with lightning attention, which is not modelled"},

@@ -10,8 +10,10 @@
 #include "base/text.h"
 #include "launch/import/layer_kinds.h"
 #include "steptime/keys.h"
+#include "steptime/quantity.h"
 #include "steptime/tool/pattern.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- letters ---- */
@@ -141,14 +143,137 @@ static const char *behind_mixer(hf_reader *reader)
     return hf_count(reader, "num_local_experts", 0, &experts) && experts > 0 ? "E" : "-";
 }
 
+/* ---- Nemotron-NAS ---- */
+
+/* Layers that a search has cut: either half of a layer may be missing, or be one matrix. A matrix is
+ * an MLP of a third of the hidden size here, which has as many weights and products. */
+
+static const st_json *member(const st_json *map, const char *name)
+{
+    for (const st_json *node = map != NULL && map->kind == ST_JSON_MAP ? map->first : NULL;
+         node != NULL; node = node->next)
+        if (strcmp(node->name, name) == 0 && node->kind != ST_JSON_NULL)
+            return node;
+    return NULL;
+}
+
+static bool says_yes(const st_json *map, const char *name)
+{
+    const st_json *node = member(map, name);
+    return node != NULL && node->kind == ST_JSON_BOOL && node->text[0] == 't';
+}
+
+static bool is_cut(const hf_reader *reader)
+{
+    return is_family(reader, "nemotron-nas") || is_family(reader, "deci");
+}
+
+static void append_blocks(hf_reader *reader, st_buffer *letters)
+{
+    const st_json *list = hf_find(reader, "block_configs");
+    if (list == NULL || list->kind != ST_JSON_LIST)
+        hf_missing(reader, "block_configs", ST_KEY_MODEL_PATTERN);
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
+        for (int half = 0; half < 2; half++) {
+            const st_json *part = member(node, half == 0 ? "attention" : "ffn");
+            const bool is_matrix = says_yes(part, "replace_with_linear");
+            if (part != NULL && !says_yes(part, "no_op"))
+                st_buffer_text(letters, half == 0 && !is_matrix ? "*" : "-");
+        }
+}
+
+/* A number of a block, above 0. */
+static double block_number(hf_reader *reader, const st_json *part, const char *name)
+{
+    const st_json *node = member(part, name);
+    double number = 0;
+    if (node == NULL || node->kind != ST_JSON_NUMBER ||
+        st_number_parse(node->text, strlen(node->text), (st_place){0}, &number, NULL) != ST_OK ||
+        !(number > 0 && number <= 1e6))
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node != NULL ? node : part),
+                "block_configs: a block lacks %s" ST_EXPECTED "a number above 0", name);
+    return number;
+}
+
+bool hf_put_block_widths(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const st_json *list = is_cut(reader) ? hf_find(reader, "block_configs") : NULL;
+    const double hidden = (double)st_draft_count(draft, ST_KEY_MODEL_HIDDEN);
+    double group = 0;
+    double sum = 0;
+    size_t count = 0;
+    if (list == NULL)
+        return false;
+    hf_pass_over(reader, "intermediate_size num_key_value_heads");
+    for (const st_json *node = list->first; node != NULL && draft->status == ST_OK;
+         node = node->next) {
+        const st_json *attention = member(node, "attention");
+        const st_json *ffn = member(node, "ffn");
+        const bool attends = attention != NULL && !says_yes(attention, "no_op");
+        const bool feeds = ffn != NULL && !says_yes(ffn, "no_op");
+        if (attends && says_yes(attention, "replace_with_linear")) {
+            sum += hidden / 3;
+            count++;
+        } else if (attends) {
+            const double heads = block_number(reader, attention, "n_heads_in_group");
+            if (group > 0 && heads != group)
+                ST_NOTE(draft, ST_ERR_VALUE, hf_place(reader, attention),
+                        "block_configs: layers differ from each other in key heads, which the "
+                        "sheet has no formula of" ST_FOUND "groups of %g and %g heads",
+                        group, heads);
+            group = heads;
+        }
+        if (!feeds)
+            continue;
+        const bool is_matrix = says_yes(ffn, "replace_with_linear");
+        const st_json *width = member(ffn, "intermediate_size");
+        const double factor =
+            is_matrix || width != NULL ? 0 : block_number(reader, ffn, "ffn_mult");
+        /* As its code rounds: up to a multiple of 256. */
+        sum += is_matrix       ? hidden / 3
+               : width != NULL ? block_number(reader, ffn, "intermediate_size")
+                               : ceil(floor(2 * factor * hidden / 3) / 256) * 256;
+        count++;
+    }
+    if (count > 0)
+        st_draft_put_count(draft, ST_KEY_MODEL_FFN, list->line,
+                           (uint64_t)(sum / (double)count + 0.5),
+                           "block_configs, mean width of the MLPs");
+    if (group > 0)
+        st_draft_put_count(draft, ST_KEY_MODEL_KV_HEADS, list->line,
+                           (uint64_t)((double)st_draft_count(draft, ST_KEY_MODEL_HEADS) / group),
+                           "block_configs, heads over n_heads_in_group");
+    st_draft_note(draft, "MLPs differ from each other in width (block_configs); each is estimated "
+                         "with the mean, which keeps parameters and FLOP of the model, not those "
+                         "of a stage.");
+    return true;
+}
+
+/* ---- letters of a file ---- */
+
+/* Layers up to the first '/', which precedes those of multi-token prediction, without the '|'
+ * between stages. */
+static void append_pattern(const st_json *text, st_buffer *letters)
+{
+    const char *end = hf_text(text) + strcspn(hf_text(text), "/");
+    for (const char *c = hf_text(text); c < end; c++)
+        if (*c != '|')
+            st_buffer_append(letters, c, 1);
+}
+
 const char *hf_hybrid_letters(hf_reader *reader)
 {
     if (!reader->lettered) {
-        const st_json *text = hf_find(reader, "hybrid_override_pattern");
+        const st_json *text = hf_find(reader, "hybrid_override_pattern hybrid_layer_pattern");
         const char *behind = behind_mixer(reader);
         st_buffer letters = {0};
-        if (text != NULL) {
-            reader->letters = hf_text(text);
+        if (hf_text(text)[0] != '\0') {
+            append_pattern(text, &letters);
+            reader->letters = st_draft_keep(reader->draft, &letters);
+        } else if (is_cut(reader)) {
+            append_blocks(reader, &letters);
+            reader->letters = st_draft_keep(reader->draft, &letters);
         } else if (behind == NULL && !is_family(reader, "nemotron_h")) {
             reader->letters = NULL;
         } else {
@@ -169,12 +294,20 @@ void hf_put_layers(hf_reader *reader)
 {
     const char *letters = hf_hybrid_letters(reader);
     bool counted = letters != NULL && letters[0] != '\0';
-    if (!counted || behind_mixer(reader) == NULL || is_family(reader, "mamba2")) {
+    if (!counted || (behind_mixer(reader) == NULL && !is_cut(reader)) ||
+        is_family(reader, "mamba2")) {
         hf_put_field(reader, ST_KEY_MODEL_LAYERS, HF_LAYERS, letters == NULL);
         return;
     }
+    if (is_cut(reader)) {
+        uint64_t layers = 0;
+        const st_json *list = hf_find(reader, "block_configs");
+        if (list != NULL && hf_count(reader, HF_LAYERS, 1, &layers))
+            hf_check_length(reader, list, layers);
+    }
     st_draft_put_count(reader->draft, ST_KEY_MODEL_LAYERS, 0, strlen(letters),
-                       "num_hidden_layers, several blocks each");
+                       is_cut(reader) ? "blocks of block_configs"
+                                      : "num_hidden_layers, several blocks each");
 }
 
 /* ---- widths ---- */
@@ -240,7 +373,8 @@ bool hf_read_hybrid(hf_reader *reader)
     st_draft *draft = reader->draft;
     const char *letters = hf_hybrid_letters(reader);
     const st_json *node =
-        hf_find(reader, "hybrid_override_pattern layers_block_type layer_types attn_layer_indices");
+        hf_find(reader, "hybrid_override_pattern hybrid_layer_pattern layers_block_type layer_types "
+                        "attn_layer_indices block_configs");
     st_pattern pattern;
     if (letters == NULL)
         return false;

@@ -10,9 +10,11 @@
 #include "steptime/keys.h"
 #include "steptime/quantity.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define WINDOWS "sliding_window sliding_window_size window_size attention_chunk_size"
+#define WINDOWS                                                                                    \
+    "sliding_window sliding_window_size window_size attention_chunk_size attention_window_size"
 
 typedef struct hf_layers {
     hf_reader *reader;
@@ -80,8 +82,12 @@ static char mixer_of(hf_layers *layers, const st_json *type, bool linear)
         {"local", 'x'},
         {"linear_attention", 'g'},
         {"conv", 'g'},
+        {"recurrent", 'g'},
     };
     const char *text = hf_text(type);
+    /* RecurrentGemma's attention has a window wherever it is. */
+    if (hf_is_recurrent(layers->reader) && strcmp(text, "attention") == 0)
+        text = "sliding_attention";
     for (size_t i = 0; i < ST_COUNT(kinds); i++)
         if (strcmp(kinds[i].name, text) == 0 && (kinds[i].letter != 'g' || linear)) {
             layers->chunks = layers->chunks || strcmp(text, "chunked_attention") == 0;
@@ -149,9 +155,12 @@ static void mixers_by_window(hf_layers *layers)
         layers->kinds.mixers[i] = i < first ? 'd' : 'x';
 }
 
-/* GPT-Neo: [[["global", "local"], 12]]. */
+/* RecurrentGemma: the first types of layers, over and over; GPT-Neo: [[["global", "local"], 12]]. */
 static const st_json *repeated_types(hf_reader *reader)
 {
+    const st_json *blocks = hf_find(reader, "block_types _block_types");
+    if (blocks != NULL && blocks->kind == ST_JSON_LIST && blocks->first != NULL)
+        return blocks;
     const st_json *types = hf_find(reader, "attention_types");
     for (int depth = 0; depth < 2 && types != NULL; depth++)
         types = types->kind == ST_JSON_LIST ? types->first : NULL;
@@ -288,6 +297,33 @@ static bool is_moe(hf_layers *layers, const st_json *node)
     return experts;
 }
 
+/* Step-3: "4,5,6", the layers with experts. */
+static void read_named_moe(hf_layers *layers)
+{
+    hf_reader *reader = layers->reader;
+    const st_json *names = hf_find(reader, "moe_layers_enum");
+    const char *text = hf_text(names);
+    if (text[0] == '\0')
+        return;
+    memset(layers->kinds.moe, 0, layers->kinds.count * sizeof *layers->kinds.moe);
+    while (*text != '\0') {
+        char *end = NULL;
+        const unsigned long layer = strtoul(text, &end, 10);
+        if (end == text || (*end != ',' && *end != '\0') ||
+            (layer >= layers->kinds.count &&
+             !st_draft_is_given(reader->draft, ST_KEY_MODEL_LAYERS))) {
+            ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, names),
+                    "moe_layers_enum: unknown layer" ST_FOUND "'%.20s'" ST_EXPECTED
+                    "numbers below %zu with commas between them",
+                    text, layers->kinds.count);
+            return;
+        }
+        if (layer < layers->kinds.count)
+            layers->kinds.moe[layer] = true;
+        text = *end == ',' ? end + 1 : end;
+    }
+}
+
 static void read_moe(hf_layers *layers)
 {
     hf_reader *reader = layers->reader;
@@ -298,6 +334,7 @@ static void read_moe(hf_layers *layers)
     const st_json *frequency = hf_find(reader, "moe_layer_freq");
     if (list == NULL && frequency != NULL && frequency->kind == ST_JSON_LIST)
         list = find_list(reader, "moe_layer_freq");
+    read_named_moe(layers);
     const st_json *node = NULL;
     for (size_t i = 0; i < layers->kinds.count && list != NULL; i++) {
         node = next_in(list, node);

@@ -12,7 +12,7 @@
 /* A layer that no list has named so far. */
 #define NOWHERE '\0'
 
-enum { LINEAR = HF_CHANNEL_DELTA | HF_LIGHTNING | HF_CONVOLUTION };
+enum { LINEAR = HF_CHANNEL_DELTA | HF_LIGHTNING | HF_CONVOLUTION | HF_RECURRENT };
 
 bool hf_needs_linear(const hf_reader *reader)
 {
@@ -133,7 +133,7 @@ static void put_heads(hf_reader *reader, uint64_t heads, uint64_t width, const c
     st_draft *draft = reader->draft;
     st_draft_put_count(draft, ST_KEY_MODEL_DELTA_V_HEADS, 0, heads, origin);
     st_draft_put_count(draft, ST_KEY_MODEL_DELTA_V_DIM, 0, width, origin);
-    if ((reader->family->traits & HF_CONVOLUTION) != 0)
+    if ((reader->family->traits & (HF_CONVOLUTION | HF_RECURRENT)) != 0)
         return;
     st_draft_put_count(draft, ST_KEY_MODEL_DELTA_K_HEADS, 0, heads, origin);
     st_draft_put_count(draft, ST_KEY_MODEL_DELTA_K_DIM, 0, width, origin);
@@ -174,6 +174,20 @@ void hf_put_linear(hf_reader *reader)
         put_like_attention(reader, "lightning");
     } else if ((traits & HF_CONVOLUTION) != 0) {
         put_like_attention(reader, "convolution");
+    } else if ((traits & HF_RECURRENT) != 0) {
+        uint64_t heads = st_draft_count(reader->draft, ST_KEY_MODEL_HEADS);
+        uint64_t width = st_draft_count(reader->draft, ST_KEY_MODEL_HIDDEN);
+        const st_json *node = hf_find(reader, "lru_width");
+        if (node != NULL && !hf_number(reader, node, 1, &width))
+            return;
+        if (heads > 0 && width % heads != 0)
+            ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                    "the width of the recurrent unit is not a multiple of its heads" ST_FOUND
+                    "%llu and %llu heads",
+                    (unsigned long long)width, (unsigned long long)heads);
+        put_rule(reader, "rg_lru");
+        put_heads(reader, heads, heads > 0 ? width / heads : 0,
+                  node != NULL ? "lru_width" : "hidden_size, default of lru_width");
     } else {
         hf_put_field(reader, ST_KEY_MODEL_DELTA_K_HEADS, "linear_num_key_heads", true);
         hf_put_field(reader, ST_KEY_MODEL_DELTA_V_HEADS, "linear_num_value_heads", true);
@@ -181,7 +195,7 @@ void hf_put_linear(hf_reader *reader)
         hf_put_field(reader, ST_KEY_MODEL_DELTA_V_DIM, "linear_value_head_dim", true);
         return;
     }
-    if ((traits & HF_CONVOLUTION) == 0)
+    if ((traits & (HF_CONVOLUTION | HF_RECURRENT)) == 0)
         st_draft_note(reader->draft,
                       "The kernels of %s are estimated as those of a gated delta net with one "
                       "decay per head; no measured step of such a model was compared.",

@@ -18,6 +18,7 @@ typedef struct st_import_request {
     const char *text; /* the source, of any bytes */
     size_t length;
     const char *cluster;     /* the job's cluster, by name; NULL: left open */
+    const char *model;       /* in place of the source's, by name; NULL: the source has one */
     const char *assume;      /* HF: read the file as one of this architecture; NULL: what it says */
     bool strict;             /* a key that nothing reads is an error */
     const char *const *sets; /* "key=value" for keys of the job; they win over the source */

@@ -165,6 +165,12 @@ static bool is_users(const st_draft *draft, const char *path)
     return false;
 }
 
+/* Whether the model of the request says a key, by its value or by silence. */
+static bool is_of_model(const st_draft *draft, const char *path)
+{
+    return draft->request->model != NULL && behind(path, ST_KEY_MODEL ".") != NULL;
+}
+
 st_status st_draft_start(st_draft *draft, const st_import_request *request, st_arena *arena,
                          st_errors *errors)
 {
@@ -175,7 +181,7 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
     *draft = (st_draft){
         .request = request, .arena = arena, .errors = errors, .cluster = request->cluster};
     draft->values = st_draft_alloc(draft, key_count, sizeof *draft->values);
-    const size_t most = request->set_count + carried_count + 1;
+    const size_t most = request->set_count + carried_count + 2;
     draft->constants = st_draft_alloc(draft, most, sizeof *draft->constants);
     draft->files = st_draft_alloc(draft, most, sizeof *draft->files);
     const char **sets = st_draft_alloc(draft, most, sizeof *sets);
@@ -198,6 +204,8 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
     /* A job of assignments alone: the loader checks them as everywhere. */
     if (draft->cluster != NULL)
         sets[count++] = st_draft_text(draft, ST_KEY_CLUSTER "=%s", draft->cluster);
+    if (request->model != NULL)
+        sets[count++] = st_draft_text(draft, ST_KEY_MODEL "=%s", request->model);
     for (size_t i = 0; i < carried_count; i++)
         if (!is_replaced(draft, request->carried[i]))
             sets[count++] = request->carried[i];
@@ -212,6 +220,8 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
         if (value->origin == ST_ORIGIN_SET)
             draft->values[i] = (st_draft_value){.text = value->text,
                                                 .origin = is_set ? "--set" : "the exported job"};
+        if (value->origin == ST_ORIGIN_FILE && is_of_model(draft, keys[i].path))
+            draft->values[i] = (st_draft_value){.text = value->text, .origin = "--model"};
     }
     return draft->status;
 }
@@ -221,7 +231,7 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
 bool st_draft_is_given(const st_draft *draft, const char *path)
 {
     const st_job_value *value = st_job_value_of(draft->given, path);
-    return value != NULL && value->origin == ST_ORIGIN_SET;
+    return value != NULL && (value->origin == ST_ORIGIN_SET || is_of_model(draft, path));
 }
 
 uint64_t st_draft_count(const st_draft *draft, const char *path)
@@ -248,6 +258,8 @@ void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
     st_value_text parsed = {.text = text, .length = strlen(text), .place = place};
     double number = 0;
     if (st_draft_is_given(draft, path)) {
+        if (value->text == NULL)
+            return; /* the model that is named in its place has the default */
         value->origin =
             st_draft_text(draft, "%s, in place of %s from %s", value->origin, text, origin);
         return;

@@ -7,6 +7,7 @@
  */
 #include "launch/import/megatron.h"
 
+#include "steptime/keys.h"
 #include "steptime/quantity.h"
 
 #include "base/memory.h"
@@ -142,7 +143,8 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
         st_draft_put_count(run->draft, path, megatron_line_of(run, name), value, name);
     else if (!megatron_is_given(run, name) && !st_draft_is_given(run->draft, path))
         ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
-                "argument '%s' is missing" ST_HINT "set it with --set %s=...", name, path);
+                "argument '%s' is missing" ST_HINT "set it with --set %s=...%s", name, path,
+                strncmp(path, ST_KEY_MODEL ".", 6) == 0 ? ", or name the model with --model" : "");
     return st_draft_count(run->draft, path);
 }
 
