@@ -593,13 +593,16 @@ TEST(sizes_are_bounded)
     st_buffer_free(&text);
 }
 
+#define BLOCK  "{\"attention\": {\"n_heads_in_group\": 4}, \"ffn\": {\"ffn_mult\": 2.385}}"
+#define BLOCKS BLOCK "," BLOCK "," BLOCK "," BLOCK "," BLOCK ","
+
 TEST(every_architecture_is_read)
 {
     size_t count = 0;
     (void)state;
     for (char name[ST_IMPORT_HF_NAME]; st_import_hf_architecture(count, name); count++) {
         import_case *with = import_begin();
-        char text[2048];
+        char text[4096];
         (void)snprintf(text, sizeof text,
                        "{\"model_type\": \"%s\", \"hidden_size\": 3072, \"num_hidden_layers\": 23,"
                        "\"num_attention_heads\": 24, \"intermediate_size\": 7232,"
@@ -624,6 +627,9 @@ TEST(every_architecture_is_read)
                              "16, 17, 18, 19, 20, 21, 22],"
                              "\"num_heads\": 23, \"head_dim\": 127}"
                        : strcmp(name, "longcat_flash") == 0 ? ", \"num_layers\": 11"
+                       : strcmp(name, "deci") == 0 || strcmp(name, "nemotron-nas") == 0
+                           ? ", \"block_configs\": [" BLOCKS BLOCKS BLOCKS BLOCKS BLOCK "," BLOCK
+                             "," BLOCK "]"
                        : strncmp(name, "lfm2", 4) == 0 || strncmp(name, "minimax", 7) == 0
                            ? ", \"full_attn_idxs\": [2, 5, 22]"
                            : "");

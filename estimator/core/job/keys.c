@@ -116,7 +116,8 @@ static const st_key keys[] = {
     COUNT("model.positions", OR_NONE, NULL,
           "rows of a learned position embedding; 0: none, as with rotary positions"),
     COUNT("model.q_lora", OR_NONE, "0",
-          "rank of the query projection in multi-head latent attention; 0: not factored"),
+          "rank of the query projection in multi-head latent attention, or in attention whose "
+          "queries are factored (Step-3); 0: not factored"),
     COUNT("model.kv_lora", OR_NONE, "0",
           "rank of the key and value projection in multi-head latent attention; 0: ordinary "
           "attention"),

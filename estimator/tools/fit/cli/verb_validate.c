@@ -158,6 +158,14 @@ static st_status refuse_name(validation *verb, const char *name, const st_path_e
     for (size_t i = 0; i < verb->request.source_count; i++)
         names[known++] = verb->request.sources[i].name;
     const char *near = st_nearest(name, names, known);
+    st_source file = {0};
+    if (access(name, R_OK) == 0 && !st_file_is_folder(name) &&
+        st_file_read_foreign(name, (st_place){0}, verb->run->arena, &file, NULL) == ST_OK)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = name}, "%s",
+                       file.length == 0 || strspn(file.text, " \t\r\n") >= file.length
+                           ? "the file is empty"
+                           : "neither a job nor the log of a run" ST_EXPECTED
+                             "YAML with 'measured: {step_time: ...}', or lines of steps");
     return st_fail(
         errors, ST_ERR_USAGE, (st_place){0}, "unknown validation source or job '%s'" ST_HINT "%s",
         name,

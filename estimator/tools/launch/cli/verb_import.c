@@ -102,8 +102,8 @@ static const cli_example layer_examples[] = {
     {NULL, NULL},
 };
 
-/* Files inside of archives are not looked for. */
-static st_status refuse_archive(const st_source *source, st_errors *errors)
+/* Files inside of archives are not looked for, and nothing is read from an empty one. */
+static st_status check_source(const st_source *source, st_errors *errors)
 {
     static const struct {
         const char *kind;
@@ -121,6 +121,9 @@ static st_status refuse_archive(const st_source *source, st_errors *errors)
         {"zip", 0, "PK\x03\x04", "unzip -p"},
         {"tar", 257, "ustar", "tar -xOf"},
     };
+    if (strspn(source->text, " \t\r\n") >= source->length)
+        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = source->file},
+                       "the file is empty");
     for (size_t i = 0; i < ST_COUNT(kinds); i++)
         if (source->length > kinds[i].at + strlen(kinds[i].mark) &&
             memcmp(source->text + kinds[i].at, kinds[i].mark, strlen(kinds[i].mark)) == 0)
@@ -146,7 +149,7 @@ static int run_import(cli_run *run)
             status = st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source,
                                           run->errors);
             if (status == ST_OK)
-                status = refuse_archive(&source, run->errors);
+                status = check_source(&source, run->errors);
         } else {
             st_buffer text = {0};
             for (size_t i = 0; i < run->argument_count; i++) {
@@ -245,7 +248,8 @@ const cli_verb cli_verb_import_deepspeed = {
     .summary = "write a job file for a configuration of DeepSpeed",
     .doc = "Reads batch, ZeRO stage and precision. The model and the sizes of its groups are "
            "arguments of Megatron-DeepSpeed: an exported file has them under _steptime; for other "
-           "files name the model with --model and give the rest with --set. FILE may be - for standard "
+           "files name the model with --model and give the rest with --set. FILE may be - for "
+           "standard "
            "input.",
     .examples = deepspeed_examples,
     IMPORT(framework_rows),

@@ -417,7 +417,8 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     const char *moments = types[(size_t)st_job_number(job, ST_KEY_PRECISION_OPTIMIZER) % 4];
     if (bf16 && !fp32)
         megatron_set(arguments, "grad_reduce_in_bf16", "True", 0);
-    if (!bf16 && fp32)
+    /* DeepSpeed keeps gradients in the type of the weights unless it is asked for another. */
+    if (fp32 && (!bf16 || framework == ST_DEEPSPEED))
         megatron_set(arguments, "accumulate_allreduce_grads_in_fp32", "True", 0);
     if (strcmp(moments, "fp32") != 0) {
         megatron_set(arguments, "use_precision_aware_optimizer", "True", 0);

@@ -8,8 +8,10 @@
 
 #include "base/chars.h"
 #include "base/text.h"
+#include "base/word_sets.h"
 #include "steptime/keys.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -306,9 +308,9 @@ static uint64_t count_of(megatron_run *settings, const char *name)
 static uint64_t ranks_of(megatron_run *settings)
 {
     const uint64_t given = st_draft_count(settings->draft, ST_KEY_PARALLEL_DP);
-    static const char *const others[] = {"launch.tensor_model_parallel_size",
-                                         "launch.pipeline_model_parallel_size",
-                                         "tensor_parallel.autotp_size"};
+    static const char *const others[] = {
+        "launch.tensor_model_parallel_size", "launch.pipeline_model_parallel_size",
+        "launch.context_parallel_size", "tensor_parallel.autotp_size"};
     const uint64_t nodes = count_of(settings, "launch.num_nodes");
     uint64_t ranks = count_of(settings, "launch.num_gpus") * (nodes > 0 ? nodes : 1);
     ranks = ranks > 0 ? ranks : count_of(settings, "world_size");
@@ -460,6 +462,10 @@ static const struct {
     {"fsdp_config.fsdp_sharding_strategy", "2", "zero_optimization.stage", "2"},
     {"fsdp_config.fsdp_sharding_strategy", "NO_SHARD", "zero_optimization.stage", "0"},
     {"fsdp_config.fsdp_sharding_strategy", "3", "zero_optimization.stage", "0"},
+    {"fsdp_config.fsdp_sharding_strategy", "HYBRID_SHARD", "zero_optimization.stage", "3"},
+    {"fsdp_config.fsdp_sharding_strategy", "4", "zero_optimization.stage", "3"},
+    {"fsdp_config.fsdp_sharding_strategy", "HYBRID_SHARD_ZERO2", "zero_optimization.stage", "2"},
+    {"fsdp_config.fsdp_sharding_strategy", "5", "zero_optimization.stage", "2"},
     {"fsdp_config.fsdp_reshard_after_forward", "True", "zero_optimization.stage", "3"},
     {"fsdp_config.fsdp_reshard_after_forward", "False", "zero_optimization.stage", "2"},
     {"fsdp_config.fsdp_reshard_after_forward", "FULL_SHARD", "zero_optimization.stage", "3"},
@@ -519,6 +525,10 @@ static void settle_accelerate(megatron_run *settings)
 {
     if (find(settings, "distributed_type") == NULL)
         return;
+    const megatron_argument *strategy = find(settings, "fsdp_config.fsdp_sharding_strategy");
+    const char *sharding = strategy != NULL ? strategy->value : "";
+    const bool hybrid = strncmp(sharding, "HYBRID_SHARD", 12) == 0 || strcmp(sharding, "4") == 0 ||
+                        strcmp(sharding, "5") == 0;
     const megatron_argument *file = find(settings, "deepspeed_config.deepspeed_config_file");
     if (file != NULL && !megatron_is_off(file->value))
         ST_NOTE(settings->draft, ST_ERR_VALUE, megatron_place(settings, file),
@@ -541,6 +551,8 @@ static void settle_accelerate(megatron_run *settings)
     }
     settle_shards(settings);
     settle_fp8(settings);
+    if (strcmp(find(settings, "distributed_type")->value, "DEEPSPEED") != 0)
+        put(settings, "data_types.grad_accum_dtype", "fp32", 0); /* shards are fp32 */
     drop(settings, "distributed_type");
     const uint64_t nodes = count_of(settings, "nodes");
     const uint64_t ranks = count_of(settings, "world_size");
@@ -548,33 +560,107 @@ static void settle_accelerate(megatron_run *settings)
     if (nodes > 0 && ranks > 0 && ranks % nodes == 0) {
         set_count(settings, "launch.num_nodes", nodes);
         set_count(settings, "launch.num_gpus", ranks / nodes);
+        if (hybrid && nodes > 1)
+            st_draft_put_count(settings->draft, ST_KEY_PARALLEL_SHARD, 0, ranks / nodes,
+                               "ranks of a machine, fsdp_sharding_strategy");
     }
 }
 
 /* Old spellings of DeepSpeed. */
 static void settle_old_names(megatron_run *settings)
 {
+    static const char *const offloads[][2] = {
+        {"zero_optimization.cpu_offload", "zero_optimization.offload_optimizer.device"},
+        {"zero_optimization.cpu_offload_params", "zero_optimization.offload_param.device"},
+        {"zero_optimization.cpu_offload_param", "zero_optimization.offload_param.device"},
+    };
     const megatron_argument *bf16 = find(settings, "bfloat16.enabled");
     const megatron_argument *zero = find(settings, "zero_optimization");
     if (bf16 != NULL)
         put(settings, "bf16.enabled", bf16->value, bf16->line);
     drop(settings, "bfloat16.enabled");
+    for (size_t i = 0; i < ST_COUNT(offloads); i++) {
+        const megatron_argument *old = find(settings, offloads[i][0]);
+        if (old != NULL && strcmp(old->value, "True") == 0)
+            put(settings, offloads[i][1], "cpu", old->line);
+        drop(settings, offloads[i][0]);
+    }
     if (zero != NULL)
         put(settings, "zero_optimization.stage", strcmp(zero->value, "True") == 0 ? "1" : "0",
             zero->line);
     drop(settings, "zero_optimization");
 }
 
+/* Types of gradients and messages, as engine.py chooses them where the file is silent. */
+static void settle_types(megatron_run *settings)
+{
+    static const char name[] = "communication_data_type";
+    const megatron_argument *message = find(settings, name);
+    const megatron_argument *stage = find(settings, "zero_optimization.stage");
+    if (message != NULL && !megatron_is_off(message->value))
+        put(settings, "megatron_fsdp_grad_comm_dtype", message->value, message->line);
+    drop(settings, name);
+    if (is_true(settings, "bf16.enabled") && stage != NULL && strcmp(stage->value, "0") != 0)
+        put(settings, "data_types.grad_accum_dtype", "bf16", 0);
+}
+
+/* Adam of any kind is Adam; the others differ in their states or in what they send. */
+static void settle_optimizer(megatron_run *settings)
+{
+    const megatron_argument *type = find(settings, "optimizer.type");
+    char name[32] = "";
+    for (size_t i = 0; type != NULL && type->value[i] != '\0' && i + 1 < sizeof name; i++)
+        name[i] = (char)tolower((unsigned char)type->value[i]);
+    if (strcmp(name, "muon") == 0)
+        st_draft_put(settings->draft, ST_KEY_OPTIMIZER, type->line, "muon", type->name);
+    else if (name[0] != '\0' && !st_has_word("adam adamw muadam muadamw fusedadam "
+                                             "deepspeedcpuadam",
+                                             name))
+        st_draft_note(settings->draft, "The optimizer %.40s is estimated as Adam%s.", type->value,
+                      strstr(name, "one") != NULL
+                          ? "; the compression of its messages is left out, which overestimates "
+                            "their time"
+                          : "");
+}
+
+/* Ulysses: heads and tokens change places between the ranks of a sequence. */
+static void settle_sequence(megatron_run *settings)
+{
+    const megatron_argument *size = find(settings, "sequence_parallel_size");
+    if (size == NULL)
+        return;
+    if (!megatron_is_off(size->value) && strcmp(size->value, "1") != 0) {
+        megatron_set(settings, "launch.context_parallel_size", size->value, size->line);
+        st_draft_put(settings->draft, ST_KEY_PARALLEL_CP_METHOD, size->line, "alltoall",
+                     size->name);
+    }
+    drop(settings, "sequence_parallel_size");
+}
+
+/* MiCS: groups of so many ranks hold the weights. */
+static void settle_groups(megatron_run *settings)
+{
+    static const char name[] = "zero_optimization.mics_shard_size";
+    const megatron_argument *size = find(settings, name);
+    if (size != NULL && size->value[0] != '-' && !megatron_is_off(size->value))
+        st_draft_put(settings->draft, ST_KEY_PARALLEL_SHARD, size->line, size->value, name);
+    drop(settings, name);
+}
+
 static void settle_deepspeed(megatron_run *settings)
 {
     settle_accelerate(settings);
     settle_old_names(settings);
+    settle_optimizer(settings);
+    settle_sequence(settings);
+    settle_groups(settings);
     const megatron_argument *bf16 = find(settings, "bf16.enabled");
     const megatron_argument *fp16 = find(settings, "fp16.enabled");
     if (is_true(settings, "bf16.enabled") && is_true(settings, "fp16.enabled"))
         refuse_two(settings, "precisions", bf16, fp16);
     settle_batch(settings);
     settle_auto(settings);
+    settle_types(settings);
     const megatron_argument *tp = find(settings, "tensor_parallel.autotp_size");
     if (tp != NULL)
         megatron_set(settings, "launch.tensor_model_parallel_size", tp->value, tp->line);
@@ -639,6 +725,27 @@ static void settle_converters(megatron_run *settings)
     }
 }
 
+/* Where torchtitan 0.1 and before had an option; a new one goes before it. */
+static void rename_old(megatron_run *settings)
+{
+    static const char *const names[][2] = {
+        {"training.batch_size", "training.local_batch_size"},
+        {"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
+        {"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
+        {"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
+        {"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
+        {"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
+        {"experimental.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
+        {"experimental.pipeline_parallel_schedule", "parallelism.pipeline_parallel_schedule"},
+    };
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        const megatron_argument *old = find(settings, names[i][0]);
+        if (old != NULL)
+            put(settings, names[i][1], old->value, old->line);
+        drop(settings, names[i][0]);
+    }
+}
+
 /* What torchtitan's classes have where a file is silent (job_config.py). */
 static void settle_torchtitan(megatron_run *settings)
 {
@@ -651,6 +758,7 @@ static void settle_torchtitan(megatron_run *settings)
     };
     const megatron_argument *batch = find(settings, "training.global_batch_size");
     const megatron_argument *type = find(settings, "training.dtype");
+    rename_old(settings);
     settle_converters(settings);
     const megatron_argument *stages = find(settings, "parallelism.pipeline_parallel_degree");
     if (stages == NULL || strcmp(stages->value, "1") == 0)

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define HEADS      "num_attention_heads n_head n_heads num_heads attention_heads"
+#define HEADS "num_attention_heads n_head n_heads num_heads attention_heads"
 #define KV                                                                                         \
     "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num "                 \
     "num_attention_groups"
@@ -402,10 +402,10 @@ bool hf_find_language_model(hf_reader *reader)
         const char *reason = name != NULL ? hf_refusal(name) : NULL;
         if (reason != NULL)
             ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
-                    "architecture '%.60s' is %s%s", name, reason,
                     strstr(reason, "the sheet lacks") != NULL
-                        ? ""
-                        : ST_EXPECTED "a decoder-only language model");
+                        ? "architecture '%.60s' is %s"
+                        : "architecture '%.60s' is %s" ST_EXPECTED "a decoder-only language model",
+                    name, reason);
         if (reason != NULL)
             return false;
         st_json *inner = hf_find(reader, LANGUAGE);

@@ -41,7 +41,7 @@ enum {
     HF_CHANNEL_DELTA = 4096, /* delta nets with a decay for each channel */
     HF_LIGHTNING = 8192,     /* lightning attention */
     HF_CONVOLUTION = 16384,  /* short convolutions */
-    HF_RECURRENT = 32768,    /* real-gated linear recurrent units; half the MLP's width is its own */
+    HF_RECURRENT = 32768, /* real-gated linear recurrent units; half the MLP's width is its own */
 };
 
 typedef struct hf_family {
@@ -100,7 +100,8 @@ bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count);
 void hf_put_linear(hf_reader *reader);
 /* model.ffn of LFM2, which is adjusted unless the file says otherwise; false for others. */
 bool hf_put_adjusted_ffn(hf_reader *reader);
-/* Nemotron-NAS: the mean width of its MLPs, and key heads, from block_configs; false without them. */
+/* Nemotron-NAS: the mean width of its MLPs, and key heads, from block_configs; false without them.
+ */
 bool hf_put_block_widths(hf_reader *reader);
 
 /* hf_hybrid.c */

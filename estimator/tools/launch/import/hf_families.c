@@ -128,12 +128,19 @@ static const struct {
     const char *name;
     uint64_t value;
 } defaults[] = {
-    {"jamba", ST_KEY_MODEL_MAMBA_STATE, 16}, {"jamba", ST_KEY_MODEL_EXPERTS, 16},
-    {"jamba", ST_KEY_MODEL_TOP_K, 2},        {"jamba", "attn_layer_period", 8},
-    {"jamba", "attn_layer_offset", 4},       {"jamba", "expert_layer_period", 2},
-    {"jamba", "expert_layer_offset", 1},     {"gpt_oss", ST_KEY_MODEL_HEAD_DIM, 64},
-    {"qwen3", ST_KEY_MODEL_HEAD_DIM, 128},   {"qwen3_next", ST_KEY_MODEL_HEAD_DIM, 256},
-    {"gemma", ST_KEY_MODEL_HEAD_DIM, 256},   {"gemma2", ST_KEY_MODEL_HEAD_DIM, 256},
+    {"jamba", ST_KEY_MODEL_MAMBA_STATE, 16},
+    {"jamba", ST_KEY_MODEL_EXPERTS, 16},
+    {"jamba", ST_KEY_MODEL_TOP_K, 2},
+    {"jamba", "attn_layer_period", 8},
+    {"jamba", "attn_layer_offset", 4},
+    {"jamba", "expert_layer_period", 2},
+    {"jamba", "expert_layer_offset", 1},
+    {"gpt_oss", ST_KEY_MODEL_HEAD_DIM, 64},
+    {"qwen3", ST_KEY_MODEL_HEAD_DIM, 128},
+    {"qwen3_next", ST_KEY_MODEL_HEAD_DIM, 256},
+    {"gemma", ST_KEY_MODEL_HEAD_DIM, 256},
+    {"gemma2", ST_KEY_MODEL_HEAD_DIM, 256},
+    {"recurrent_gemma", ST_KEY_MODEL_WINDOW, 2048},
 };
 
 /* Defaults of the classes whose files inside of others leave them out. */
@@ -180,9 +187,10 @@ static const struct {
     {"blt blt_patcher", "a model of bytes that it groups itself, which is not modelled"},
     {"plamo2 rwkv rwkv5 rwkv6 rwkv7 xlstm zamba zaya", "a model with recurrent layers"},
     {"falcon_mamba mamba", "a model with recurrent layers of Mamba-1, which are not modelled"},
-    {"zamba2", "a model with recurrent layers whose attention shares its weights between layers and "
-               "takes the embedding next to the hidden state, with adapters for each layer: the "
-               "sheet lacks the formula of shared blocks"},
+    {"zamba2",
+     "a model with recurrent layers whose attention shares its weights between layers and "
+     "takes the embedding next to the hidden state, with adapters for each layer: the "
+     "sheet lacks the formula of shared blocks"},
     {"gemma4 gemma4_text gemma4_unified",
      "a model whose layers with full attention have wider heads (global_head_dim) and other key "
      "heads than those with a window: the sheet lacks the formula of a second shape of attention"},

@@ -145,8 +145,8 @@ static const char *behind_mixer(hf_reader *reader)
 
 /* ---- Nemotron-NAS ---- */
 
-/* Layers that a search has cut: either half of a layer may be missing, or be one matrix. A matrix is
- * an MLP of a third of the hidden size here, which has as many weights and products. */
+/* Layers that a search has cut: either half of a layer may be missing, or be one matrix. A matrix
+ * is an MLP of a third of the hidden size here, which has as many weights and products. */
 
 static const st_json *member(const st_json *map, const char *name)
 {
@@ -372,9 +372,9 @@ bool hf_read_hybrid(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
     const char *letters = hf_hybrid_letters(reader);
-    const st_json *node =
-        hf_find(reader, "hybrid_override_pattern hybrid_layer_pattern layers_block_type layer_types "
-                        "attn_layer_indices block_configs");
+    const st_json *node = hf_find(
+        reader, "hybrid_override_pattern hybrid_layer_pattern layers_block_type layer_types "
+                "attn_layer_indices block_configs");
     st_pattern pattern;
     if (letters == NULL)
         return false;

@@ -155,7 +155,8 @@ static void mixers_by_window(hf_layers *layers)
         layers->kinds.mixers[i] = i < first ? 'd' : 'x';
 }
 
-/* RecurrentGemma: the first types of layers, over and over; GPT-Neo: [[["global", "local"], 12]]. */
+/* RecurrentGemma: the first types of layers, over and over; GPT-Neo: [[["global", "local"], 12]].
+ */
 static const st_json *repeated_types(hf_reader *reader)
 {
     const st_json *blocks = hf_find(reader, "block_types _block_types");
@@ -200,6 +201,9 @@ static void read_mixers(hf_layers *layers, bool windows)
                mixers_from_rope(layers) || mixers_from_flags(layers) ||
                mixers_from_letters(layers, letters)) {
         return;
+    } else if (hf_is_recurrent(reader)) {
+        for (size_t i = 0; i < layers->kinds.count; i++) /* default of block_types */
+            layers->kinds.mixers[i] = i % 3 == 2 ? 'x' : 'g';
     } else if (hf_needs_linear(reader)) {
         hf_missing(reader, "layer_types attn_type_list full_attn_idxs linear_attn_config",
                    ST_KEY_MODEL_PATTERN);

@@ -76,7 +76,8 @@ static const key_words harmless[] = {
      "*.fast_init *.pipeline_read *.pipeline_write *.max_in_cpu *.overlap_events "
      "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer steps_per_print dump_state "
      "wall_clock_breakdown memory_breakdown autotuning.* flops_profiler.* monitor_config.* "
-     "csv_monitor.* comet.* comms_logger.* aio.* nebula.* data_efficiency.* curriculum_learning.* "
+     "csv_monitor.* comet.* comms_logger.* aio.* nebula.* data_efficiency.* "
+     "curriculum_learning.[!e]* "
      "hybrid_engine.* checkpoint.* compile.* activation_checkpointing.* use_node_local_storage "
      "load_universal_checkpoint"},
     {"accelerate",
@@ -122,6 +123,8 @@ static const struct {
      ST_KEY_BATCH_MICRO},
     {"*accumulation* *grad_acc*", true, ST_KEY_BATCH_GLOBAL},
     {"*batch_size*", true, ST_KEY_BATCH_GLOBAL},
+    {"curriculum_learning.enabled", false, ST_KEY_BATCH_SEQUENCE},
+    {"pipeline.stages", true, ST_KEY_PARALLEL_PP},
     {"*seq_len* *seq_length* *sequence_length* *max_length* *context_length*", true,
      ST_KEY_BATCH_SEQUENCE},
     {"*tensor*parallel* *tp_size *tp_degree", true, ST_KEY_PARALLEL_TP},

@@ -8,6 +8,7 @@
 #include "base/chars.h"
 #include "base/word_sets.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Short options of launchers, under the names of srun's long ones. */
@@ -16,8 +17,13 @@ static const struct {
     const char *option;
     const char *name;
 } short_options[] = {
-    {"mpirun mpiexec", "-np", "ntasks"},
-    {"mpirun mpiexec srun", "-n", "ntasks"},
+    {"mpirun mpiexec orterun horovodrun", "-np", "ntasks"},
+    {"mpirun mpiexec orterun horovodrun", "--np", "ntasks"},
+    {"mpirun mpiexec orterun srun prun", "-n", "ntasks"},
+    {"mpirun mpiexec orterun prun", "--n", "ntasks"},
+    {"jsrun", "-n", "nrs"},
+    {"jsrun", "-a", "tasks_per_rs"},
+    {"deepspeed", "-i", "include"},
     {"mpirun mpiexec", "-N", "ntasks_per_node"},
     {"srun", "-N", "nodes"},
     {"mpirun mpiexec", "-npernode", "ntasks_per_node"},
@@ -26,7 +32,7 @@ static const struct {
 
 bool megatron_is_launcher(const char *word)
 {
-    return st_has_word("mpirun mpiexec srun", word);
+    return st_has_word("mpirun mpiexec orterun horovodrun prun srun jsrun deepspeed", word);
 }
 
 const char *megatron_launcher_option(const char *launcher, const char *word)
@@ -129,6 +135,44 @@ static void settle_deepspeed_experts(megatron_run *run)
     }
 }
 
+/* "localhost:0,1,2,3" and "worker-0:0,1@worker-1:0,1" of deepspeed: as many devices on each node.
+ */
+static void settle_include(megatron_run *run)
+{
+    const char *part = megatron_text(run, "include");
+    const int line = megatron_line_of(run, "include");
+    uint64_t nodes = 0;
+    uint64_t each = 0;
+    while (*part != '\0') {
+        const size_t length = strcspn(part, "@");
+        const char *list = memchr(part, ':', length);
+        uint64_t devices = 1;
+        if (list == NULL)
+            return; /* all devices of a node, however many it has */
+        for (const char *c = list; c < part + length; c++)
+            devices += *c == ',' ? 1 : 0;
+        if (nodes > 0 && devices != each)
+            return;
+        each = devices;
+        nodes++;
+        part += length + (part[length] == '@' ? 1 : 0);
+    }
+    if (nodes == 0 || megatron_is_given(run, "num_gpus"))
+        return;
+    megatron_set(run, "num_gpus", st_draft_text(run->draft, "%" PRIu64, each), line);
+    megatron_set(run, "num_nodes", st_draft_text(run->draft, "%" PRIu64, nodes), line);
+}
+
+/* Resource sets of jsrun, each with a task where nothing else is said. */
+static void settle_resource_sets(megatron_run *run)
+{
+    const uint64_t sets = megatron_count_or(run, "nrs", 0);
+    const uint64_t tasks = megatron_count_or(run, "tasks_per_rs", 1);
+    if (sets > 0 && sets <= 1000000 && tasks <= 1000000)
+        megatron_set(run, "ntasks", st_draft_text(run->draft, "%" PRIu64, sets * tasks),
+                     megatron_line_of(run, "nrs"));
+}
+
 /* What launchers and variables say, where the options of torchrun say nothing. */
 void megatron_settle_ranks(megatron_run *run)
 {
@@ -142,6 +186,8 @@ void megatron_settle_ranks(megatron_run *run)
     const char *digits = "";
     const char *each_node = megatron_text(run, "nproc_per_node");
     settle_deepspeed_experts(run);
+    settle_include(run);
+    settle_resource_sets(run);
     for (size_t i = 0; i < run->count; i++)
         run->arguments[i].used =
             run->arguments[i].used || st_has_word(names, run->arguments[i].name);

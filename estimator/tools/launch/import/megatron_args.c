@@ -146,6 +146,7 @@ typedef struct shell_reader {
         const char *value;
     } variables[VARIABLES];
     size_t variable_count;
+    size_t branches;  /* of if and case that are open */
     char option[256]; /* that waits for its value; "" none */
     int option_line;
     const char *launcher; /* "srun" before its program; NULL: none */
@@ -289,10 +290,31 @@ static const char *expand(shell_reader *reader, const char *word)
     return value != NULL ? value : word;
 }
 
+/* Which branch is taken, nobody knows: a variable that one of them sets again has no value. */
+static bool is_open(const shell_reader *reader, const char *word, const char *value)
+{
+    const size_t length = strcspn(word, "=");
+    const char *before = reader->branches > 0 ? variable_of(reader, word, length) : NULL;
+    return before != NULL && strcmp(before, value) != 0;
+}
+
+static void count_branches(shell_reader *reader)
+{
+    if (reader->quote != '\0' || reader->option[0] != '\0')
+        return;
+    if (strcmp(reader->word, "if") == 0 || strcmp(reader->word, "case") == 0)
+        reader->branches++;
+    else if (reader->branches > 0 &&
+             (strcmp(reader->word, "fi") == 0 || strcmp(reader->word, "esac") == 0))
+        reader->branches--;
+}
+
 static void set_variable(shell_reader *reader, const char *word, const char *text)
 {
     /* A variable of several words cannot be the value of an option. */
     const char *value = reader->quote != '\0' ? "$" : expand(reader, text);
+    if (is_open(reader, word, value))
+        value = st_draft_text(reader->run->draft, "$%.*s", (int)strcspn(word, "="), word);
     if (value[0] == '\0' || value[0] == '(' || reader->variable_count >= VARIABLES)
         return;
     reader->variables[reader->variable_count].name =
@@ -371,6 +393,7 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
         size_t end = strlen(typed);
         if (end > 0 && typed[end - 1] == ')' && strchr(typed, '(') == NULL)
             typed[end - 1] = '\0';
+        count_branches(reader);
         const char *short_option = megatron_launcher_option(reader->launcher, word);
         if (megatron_is_launcher(word))
             reader->launcher = st_draft_text(run->draft, "%s", word);
