@@ -144,7 +144,7 @@ static void register_kernels(void)
         [GELU_BACK] = "_Z28gelu_backward_inplace_kernelP13__nv_bfloat16PKS_i",
         [BIAS_BACK] = "_Z28matmul_backward_bias_kernel9P13__nv_bfloat16PKS_ii",
         [ENCODE_BACK] = "_Z19wte_backward_kernelP13__nv_bfloat16PKS_PKiii",
-        [ADAM] = "_Z13adamw_kernel3P13__nv_bfloat16PfS_S1_S1_m",
+        [ADAM] = "_Z13adamw_kernel3P13__nv_bfloat16PfS0_S1_S1_m",
     };
     void **binary = register_binary(NULL);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

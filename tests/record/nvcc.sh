@@ -29,6 +29,49 @@ for runtime in shared static; do
     check "$code" "a program with the $runtime runtime"
     [ "$code" -eq 0 ] || cat "$work/said" "$work/errors"
 done
+# Kernels of templates in compressed binaries have the bytes of a plain one, also changed in place.
+cat >"$work/bytes.cu" <<'END'
+#include <cstdlib>
+template <class T> __global__ void add_bias(T *y, const T *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] + T(1);
+}
+__global__ void gelu_inplace(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] *= 2;
+}
+int main(int count, char **words)
+{
+    int n = 23850 * 1024;
+    float *x, *y;
+    cudaMalloc(&x, 4L * n);
+    cudaMalloc(&y, 4L * n);
+    for (int i = 0; i < 4; i++) {
+        if (count > 1 && atoi(words[1]) == 1)
+            gelu_inplace<<<n / 256, 256>>>(x, n);
+        else
+            add_bias<float><<<n / 256, 256>>>(y, x, n);
+        cudaDeviceSynchronize();
+    }
+}
+END
+for mode in none size speed; do
+    nvcc -arch=sm_90 -cudart shared --compress-mode=$mode -Xfatbin -compress-all -o "$work/bytes" \
+        "$work/bytes.cu" 2>"$work/errors" || { echo '# no --compress-mode here' && continue; }
+    for kernel in 0 1; do
+        rm -rf "$work/run.bytes"
+        "$steptime" record --quiet --device a100-sxm-80gb -o "$work/run.bytes" -- \
+            "$work/bytes" $kernel >"$work/said" 2>"$work/errors" && code=0 || code=1
+        "$steptime" trace import "$work/run.bytes" >"$work/said" 2>"$work/errors" || code=1
+        grep -q '^step: 0.143 ms' "$work/said" || code=1
+        check "$code" "bytes of kernel $kernel, compressed for $mode"
+        [ "$code" -eq 0 ] || cat "$work/said" "$work/errors"
+    done
+done
 strip "$work/static"
 "$steptime" record -o "$work/run.stripped" -- "$work/static" 2>"$work/errors" && code=1 || code=0
 grep -q 'static runtime: ' "$work/errors" || code=1

@@ -48,7 +48,7 @@ static void register_kernels(void)
         [SOFTMAX] = "_Z23softmax_forward_kernel5P13__nv_bfloat16fPKS_ii",
         [LOSS] = "_Z24fused_classifier_kernel5P13__nv_bfloat16PfPKiiiii",
         [NORM_BACK] = "_Z27layernorm_backward_kernel10P13__nv_bfloat16S0_S0_PfPKS_S3_S3_PKfS5_ii",
-        [ADAM] = "_Z13adamw_kernel3P13__nv_bfloat16PfS_S1_S1_m",
+        [ADAM] = "_Z13adamw_kernel3P13__nv_bfloat16PfS0_S1_S1_m",
     };
     void **binary = register_binary(NULL);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

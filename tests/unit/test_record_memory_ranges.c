@@ -27,6 +27,17 @@ static void add_value(st_memory_ranges *ranges, uint8_t kind, uint64_t number, u
     st_memory_ranges_add(ranges, &record);
 }
 
+/* What a launch reads and writes together, of a kernel whose name says nothing. */
+static double bytes_of(const st_memory_ranges *ranges, size_t index, bool *at_most)
+{
+    static const st_kernel_name unnamed;
+    uint32_t structures[ST_LAUNCH_STRUCTURES];
+    st_launch_facts facts = {0};
+    st_memory_ranges_facts(ranges, index, &unnamed, &facts, structures);
+    *at_most = facts.at_most;
+    return facts.read_bytes + facts.written_bytes;
+}
+
 static void test_bytes(void **state)
 {
     st_arena *arena = st_arena_create();
@@ -59,22 +70,53 @@ static void test_bytes(void **state)
     /* 4: nothing but what the recorder added up */
     add_launch(ranges, 7, 128);
     st_memory_ranges_settle(ranges);
-    assert_float_equal(st_memory_ranges_bytes(ranges, 0, &at_most), 2 * 2 * 23850, 0.5);
+    assert_float_equal(bytes_of(ranges, 0, &at_most), 2 * 2 * 23850, 0.5);
     assert_false(at_most);
-    assert_float_equal(st_memory_ranges_bytes(ranges, 1, &at_most), 4 * 262144, 0.5);
+    assert_float_equal(bytes_of(ranges, 1, &at_most), 4 * 262144, 0.5);
     assert_false(at_most);
-    assert_float_equal(st_memory_ranges_bytes(ranges, 2, &at_most), 2 * 2048 * 768 + 8192 + 91808,
-                       0.5);
+    assert_float_equal(bytes_of(ranges, 2, &at_most), 2 * 2048 * 768 + 8192 + 91808, 0.5);
     assert_false(at_most);
-    assert_float_equal(st_memory_ranges_bytes(ranges, 3, &at_most), 1048576, 0.5);
+    assert_float_equal(bytes_of(ranges, 3, &at_most), 1048576, 0.5);
     assert_true(at_most);
-    assert_float_equal(st_memory_ranges_bytes(ranges, 4, &at_most), 17 * 1024, 0.5);
+    assert_float_equal(bytes_of(ranges, 4, &at_most), 17 * 1024, 0.5);
     assert_true(at_most);
+    st_arena_destroy(arena);
+}
+
+/* By the name: the first is written, the null pointer and the real number are no whole numbers. */
+static void test_facts(void **state)
+{
+    st_kernel_name name = {.parameter_count = 5};
+    name.parameters[0] = (st_kernel_parameter){.pointer = true, .width = 2};
+    name.parameters[1] = (st_kernel_parameter){.pointer = true, .constant = true, .width = 2};
+    name.parameters[2] = (st_kernel_parameter){.pointer = true};
+    name.parameters[3] = (st_kernel_parameter){.real = true};
+    st_arena *arena = st_arena_create();
+    st_memory_ranges *ranges = st_memory_ranges_create(arena);
+    uint32_t structures[ST_LAUNCH_STRUCTURES];
+    st_launch_facts facts = {0};
+    (void)state;
+    add_launch(ranges, 12, 256);
+    add_value(ranges, POINTER, 1 << 20, 1);
+    add_value(ranges, POINTER, 900000, 1);
+    add_value(ranges, NUMBER, 0, 0);
+    add_value(ranges, NUMBER, 1065353216, 0);
+    add_value(ranges, NUMBER, 23850, 0);
+    add_value(ranges, ST_LOG_ARG_STRUCT, 17, 0);
+    st_memory_ranges_settle(ranges);
+    st_memory_ranges_facts(ranges, 0, &name, &facts, structures);
+    assert_float_equal(facts.written_bytes, 47700, 0.5);
+    assert_float_equal(facts.read_bytes, 47700, 0.5);
+    assert_int_equal(facts.number_count, 1);
+    assert_int_equal(facts.numbers[0], 23850);
+    assert_int_equal(facts.pointer_count, 2);
+    assert_int_equal(facts.structure_count, 1);
+    assert_int_equal(structures[0], 17);
     st_arena_destroy(arena);
 }
 
 TEST_GROUP(record_memory_ranges)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_facts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

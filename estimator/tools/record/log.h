@@ -170,11 +170,18 @@ typedef enum st_log_argument {
     ST_LOG_ARG_UNKNOWN, /* a structure, or not known from the kernel's name; value is 0 */
     ST_LOG_ARG_POINTER, /* value: bytes from there to the end of its allocation, 0: none known */
     ST_LOG_ARG_INTEGER, /* value: int64_t */
-    ST_LOG_ARG_FLOAT    /* value: the bits of a double */
+    ST_LOG_ARG_FLOAT,   /* value: the bits of a double */
+    ST_LOG_ARG_STRUCT   /* value: string, its bytes in hexadecimal with pointers as zeros; the
+                           pointers inside of it are behind it as arguments of their own */
 } st_log_argument;
 
 /* A pointer's kind has the width of what it points to: 1 + log2(bytes), 0 where that is unknown. */
-enum { ST_LOG_ARG_WIDTH_SHIFT = 4, ST_LOG_ARG_KIND_MASK = 15, ST_LOG_ARGUMENTS_OF_RECORD = 3 };
+enum {
+    ST_LOG_ARG_WIDTH_SHIFT = 4,
+    ST_LOG_ARG_KIND_MASK = 15,
+    ST_LOG_ARG_INSIDE = 7, /* instead of a width: a pointer inside of the structure before it */
+    ST_LOG_ARGUMENTS_OF_RECORD = 3
+};
 
 typedef struct st_log_launch { /* ST_LOG_LAUNCH */
     uint32_t kernel;           /* string: the mangled name */

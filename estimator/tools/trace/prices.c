@@ -16,7 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-#define DEFAULT_RULES     "rules"
 #define DEFAULT_PROVIDERS "nccl-whitebox"
 
 /* What plugins that keep a formula may be off it. */
@@ -276,7 +275,7 @@ st_status st_prices_open(const st_paths *paths, const st_prices_request *request
                          st_prices **prices, st_errors *errors)
 {
     st_prices *own = st_xalloc(arena, 1, sizeof *own);
-    const char *rules = request->rules != NULL ? request->rules : DEFAULT_RULES;
+    const char *rules = request->rules != NULL ? request->rules : ST_RULES_USUAL;
     own->arena = arena;
     asked_plugins asked = {0};
     st_status status = st_rules_load(paths, rules, arena, &own->rules, errors);

@@ -69,12 +69,23 @@ typedef struct st_rule_operation {
     st_place place;
 } st_rule_operation;
 
+/* A formula: an expression of SQL over a launch (record/price/launch_sizes.h). */
+typedef struct st_rule_formula {
+    const char *name; /* of a definition */
+    size_t size;      /* st_size_key that it gives */
+    const char *text;
+    st_place place;
+} st_rule_formula;
+
 typedef struct st_rule {
     st_task_form of;
     const char **names; /* globs, in small letters; none: every name */
     size_t name_count;
     size_t operation;
-    bool unknown; /* what it fits counts as unknown: the time is a guess */
+    bool unknown;           /* what it fits counts as unknown: the time is a guess */
+    const char *type;       /* of the numbers of launches; NULL: not known */
+    st_rule_formula *sizes; /* of launches */
+    size_t size_count;
 } st_rule;
 
 /* What `operator.precision` is for numbers of a type. */
@@ -93,7 +104,11 @@ typedef struct st_rules {
     size_t rule_count;
     st_rule_precision *precisions;
     size_t precision_count;
+    st_rule_formula *definitions; /* names for formulas; later ones can use earlier ones */
+    size_t definition_count;
 } st_rules;
+
+#define ST_RULES_USUAL "rules" /* the rules that ship */
 
 /* Reads rules by name or path. Reports all errors of the file at once; lives in `arena`. */
 st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena,
@@ -109,7 +124,7 @@ typedef struct st_prices_request {
     const char *cluster; /* NULL: none, so that collectives have no price */
     const char *const *sets;
     size_t set_count;
-    const char *rules; /* NULL: "rules" */
+    const char *rules; /* NULL: ST_RULES_USUAL */
     const char *times; /* table of measured kernels; NULL: none */
     /* Plugins of collectives, where none of them is one nccl-whitebox, and of the sheet's open
      * functions; "none" for neither. */

@@ -10,7 +10,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-enum { LONGEST_NAME = 512 };
+enum { LONGEST_NAME = 1024, MOST_FORMULAS = 64 };
 
 static const char *const form_names[ST_FORMS] = {
     "kernel", "product",   "attention", "attention_backward",
@@ -44,6 +44,33 @@ static size_t read_pairs(rules_reader *r, const st_yaml_node *map, const char *k
     for (size_t i = 0; *pairs != NULL && i < by->count; i++)
         if (st_read_is(&r->yaml, by->items[i], ST_YAML_SCALAR, "values must be strings"))
             (*pairs)[count++] = (st_rule_type){by->keys[i], by->items[i]->text};
+    return count;
+}
+
+/* A map of formulas; `sizes`: its keys are sizes without their prefix, "bytes". */
+static size_t read_formulas(rules_reader *r, const st_yaml_node *map, const char *key, bool sizes,
+                            st_rule_formula **formulas)
+{
+    static const char prefix[] = "operator.";
+    const st_yaml_node *by = st_read_map(&r->yaml, map, key);
+    size_t count = 0;
+    *formulas = by != NULL ? st_read_alloc(&r->yaml, by->count + 1, sizeof **formulas) : NULL;
+    for (size_t i = 0; *formulas != NULL && i < by->count && i < MOST_FORMULAS; i++) {
+        st_rule_formula made = {.name = by->keys[i], .place = by->items[i]->place};
+        if (!st_read_is(&r->yaml, by->items[i], ST_YAML_SCALAR, "formulas must be strings"))
+            continue;
+        made.text = by->items[i]->text;
+        while (sizes && made.size < ST_SIZE_KEYS &&
+               strcmp(st_size_keys[made.size] + sizeof prefix - 1, made.name) != 0)
+            made.size++;
+        if (made.size == ST_SIZE_KEYS)
+            ST_NOTE(&r->yaml, ST_ERR_NAME, by->key_places[i],
+                    "unknown size of a kernel" ST_FOUND "%s" ST_EXPECTED
+                    "bytes, m, n, k, batch and the like",
+                    made.name);
+        else
+            (*formulas)[count++] = made;
+    }
     return count;
 }
 
@@ -96,7 +123,7 @@ static void read_rules(rules_reader *r, const st_yaml_node *root)
     r->rules->rules = st_read_alloc(&r->yaml, list->count + 1, sizeof *r->rules->rules);
     for (size_t i = 0; r->rules->rules != NULL && i < list->count; i++) {
         const st_yaml_node *node = list->items[i];
-        static const char *const known[] = {"of", "operation", "names", "unknown"};
+        static const char *const known[] = {"of", "operation", "names", "unknown", "type", "sizes"};
         st_rules *rules = r->rules;
         st_rule rule = {0};
         if (!st_read_is(&r->yaml, node, ST_YAML_MAP, "a rule must be a map"))
@@ -118,6 +145,8 @@ static void read_rules(rules_reader *r, const st_yaml_node *root)
                     operation);
         rule.of = (st_task_form)form;
         rule.unknown = st_read_bool(&r->yaml, node, "unknown");
+        rule.type = st_read_text(&r->yaml, node, "type", NULL);
+        rule.size_count = read_formulas(r, node, "sizes", true, &rule.sizes);
         const st_yaml_node *rule_list = st_read_list(&r->yaml, node, "names", ST_RULE_NAMES_MOST);
         if (rule_list != NULL) {
             rule.names = st_read_alloc(&r->yaml, rule_list->count + 1, sizeof *rule.names);
@@ -143,7 +172,8 @@ static void read_precisions(rules_reader *r, const st_yaml_node *root)
 st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena,
                         const st_rules **rules, st_errors *errors)
 {
-    static const char *const known[] = {"sheet", "operations", "rules", "precisions", "source"};
+    static const char *const known[] = {"sheet",      "operations", "rules",
+                                        "precisions", "source",     "definitions"};
     const st_yaml_node *root = NULL;
     st_rules *made = st_xalloc(arena, 1, sizeof *made);
     st_status status = st_paths_read_yaml(paths, ST_FOLDER_KERNELS, name, arena, &root, errors);
@@ -159,6 +189,7 @@ st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena
     made->sheet_place = root->place;
     read_operations(&r, root);
     read_precisions(&r, root);
+    made->definition_count = read_formulas(&r, root, "definitions", false, &made->definitions);
     read_rules(&r, root);
     if (r.yaml.status == ST_OK)
         *rules = made;

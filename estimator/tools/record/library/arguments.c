@@ -4,6 +4,7 @@
 
 #include "record/library/device_blocks.h"
 #include "record/library/mangled.h"
+#include "record/library/texts.h"
 
 /* The records of a launch, as they are filled. */
 typedef struct drafter {
@@ -74,6 +75,39 @@ static bool put_pointer(argument_drafter *drafter, uint64_t address, uint8_t cod
     return true;
 }
 
+/* A structure: its bytes, with zeros for pointers, so that equal launches of two steps have equal
+ * ones; and behind it the pointers, which are known by the blocks that they point into. */
+static void put_structure(argument_drafter *drafter, uint64_t address, uint64_t bytes)
+{
+    /* Of common structures the first bytes have the sizes, and what is behind may never have been
+     * written; large ones are lists of tensors. */
+    enum { MOST_BYTES = 8192, LARGE = 2048, FIRST_BYTES = 384, MOST_POINTERS = 16 };
+    static const char digits[] = "0123456789abcdef";
+    char text[2 * MOST_BYTES + 1];
+    uint64_t pointers[MOST_POINTERS];
+    size_t count = 0;
+    uint64_t most = bytes > LARGE ? MOST_BYTES : FIRST_BYTES;
+    bytes = bytes < most ? bytes : most;
+    for (uint64_t at = 0; at < bytes; at += 8) {
+        uint64_t width = bytes - at < 8 ? bytes - at : 8;
+        uint64_t word = read_bytes(address + at, width);
+        if (width == 8 && st_memory_find(word) != NULL) {
+            if (count < MOST_POINTERS)
+                pointers[count++] = word;
+            word = 0;
+        }
+        for (uint64_t i = 0; i < width; i++) {
+            text[2 * (at + i)] = digits[word >> (8 * i + 4) & 15];
+            text[2 * (at + i) + 1] = digits[word >> (8 * i) & 15];
+        }
+    }
+    text[2 * bytes] = '\0';
+    put_argument(drafter, ST_LOG_ARG_STRUCT, st_string(text), 0);
+    for (size_t i = 0; i < count; i++)
+        (void)put_pointer(drafter, pointers[i],
+                          ST_LOG_ARG_POINTER | ST_LOG_ARG_INSIDE << ST_LOG_ARG_WIDTH_SHIFT);
+}
+
 uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arguments *given)
 {
     argument_drafter drafter = {.call = call};
@@ -95,9 +129,7 @@ uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arg
             const uint64_t bytes = of->layout.bytes[i];
             uint64_t raw = read_bytes(address, bytes);
             if (bytes > 8) {
-                /* Of a structure only pointers are known, by the blocks that they lie in. */
-                for (uint64_t at = 0; at + 8 <= bytes; at += 8)
-                    (void)put_pointer(&drafter, read_bytes(address + at, 8), ST_LOG_ARG_POINTER);
+                put_structure(&drafter, address, bytes);
             } else if (bytes < 8 || !put_pointer(&drafter, raw, ST_LOG_ARG_POINTER)) {
                 put_argument(&drafter, ST_LOG_ARG_INTEGER, raw, 0);
             }

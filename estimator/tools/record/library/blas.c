@@ -5,6 +5,8 @@
 #include "record/library/products.h"
 #include "record/library/transfers.h"
 
+#include <stdlib.h>
+
 enum { BLAS_ALLOC_FAILED = 3, BLAS_INVALID_VALUE = 7, BLAS_MAPPING_ERROR = 11 };
 
 static st_object_kind kind_of(const st_call *call)
@@ -62,6 +64,23 @@ static uint64_t find_stream(st_call *call, const st_object **handle, st_object *
 
 /* ---- products of matrices ---- */
 
+/* How FP32 numbers are multiplied where the call leaves that to the handle (cublasMath_t): mode 3
+ * is TF32, mode 1, which is deprecated, FP16; NVIDIA_TF32_OVERRIDE=0 forbids, any other number
+ * demands TF32. */
+static uint8_t compute_of(const st_object *handle, uint8_t asked)
+{
+    enum { COMPUTE_FP32 = 68, COMPUTE_FAST_FP16 = 74, COMPUTE_TF32 = 77, MODE_MASK = 15 };
+    const char *override = getenv("NVIDIA_TF32_OVERRIDE");
+    uint32_t mode = handle->blas.math_mode & MODE_MASK;
+    if (override != NULL && strcmp(override, "0") == 0)
+        return asked == COMPUTE_TF32 ? COMPUTE_FP32 : asked;
+    if (asked != COMPUTE_FP32)
+        return asked;
+    if (mode == 3 || override != NULL)
+        return COMPUTE_TF32;
+    return mode == 1 ? COMPUTE_FAST_FP16 : asked;
+}
+
 uint64_t st_do_gemm(st_call *call)
 {
     const st_object *handle = NULL;
@@ -73,6 +92,8 @@ uint64_t st_do_gemm(st_call *call)
     call->draft.kind = ST_LOG_GEMM;
     *gemm = st_gemm_of(call);
     gemm->stream = stream->number;
+    if (gemm->type_a == ST_LOG_FP32)
+        gemm->compute = compute_of(handle, gemm->compute);
     if ((int32_t)gemm->m < 0 || (int32_t)gemm->n < 0 || (int32_t)gemm->k < 0)
         return st_misuse(call, BLAS_INVALID_VALUE, "negative matrix size");
     st_enqueue(call, stream);

@@ -117,6 +117,9 @@ static inline void keep(st_thread *thread, const st_log_record *record, moment w
         fine = define(thread, record->launch.kernel) && fine;
     if (record->kind == ST_LOG_CUDNN && record->cudnn.operations != 0)
         fine = define(thread, record->cudnn.operations) && fine;
+    for (size_t i = 0; record->kind == ST_LOG_ARGUMENTS && i < ST_LOG_ARGUMENTS_OF_RECORD; i++)
+        if (record->arguments.kind[i] == ST_LOG_ARG_STRUCT)
+            fine = define(thread, (uint32_t)record->arguments.value[i]) && fine;
     bool has_text = record->kind == ST_LOG_MARK || record->kind == ST_LOG_MISUSE ||
                     record->kind == ST_LOG_UNSUPPORTED || record->kind == ST_LOG_FORKED;
     if (has_text && record->mark.text != 0)

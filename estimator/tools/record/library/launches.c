@@ -250,14 +250,17 @@ uint64_t st_do_get_kernel(st_call *call)
     return ST_PUT(call, 0, uint64_t, st_word(call, 1));
 }
 
-/* cudaFuncAttributes: the limits of any kernel; its registers are not known */
+/* cudaFuncAttributes: the limits of any kernel, compiled for the device; its registers are not
+ * known */
 uint64_t st_do_function_attributes(st_call *call)
 {
     unsigned char attributes[144] = {0};
     const uint32_t most_threads = 1024;
+    const uint32_t versions[] = {st_now.compute_capability, st_now.compute_capability};
     if (find_kernel(st_word(call, 1)) == NULL)
         return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION, "unknown kernel");
     memcpy(attributes + 24, &most_threads, sizeof most_threads);
+    memcpy(attributes + 32, versions, sizeof versions);
     return st_put_bytes(st_pointer(call, 0), attributes, 60);
 }
 

@@ -3,21 +3,35 @@
 #include "record/library/layouts.h"
 
 #include <elf.h>
+#include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #define WRAPPER_MAGIC UINT32_C(0x466243b1)
 #define FAT_MAGIC     UINT32_C(0xba55ed50)
 
-enum { KIND_ELF = 2, SIZED = 4, PARAMETER = 0x17, PARAMETER_BYTES = 12, SIZE_SHIFT = 18 };
+enum {
+    KIND_ELF = 2,
+    FLAG_LZ4 = 0x2000,
+    FLAG_ZSTD = 0x8000,
+    SIZED = 4,
+    PARAMETER = 0x17,
+    PARAMETER_BYTES = 12,
+    SIZE_SHIFT = 18
+};
 #define MOST_FAT_BYTES (UINT64_C(1) << 32)
 
 typedef struct fat_entry {
     uint16_t kind;
     uint16_t version;
     uint32_t header_bytes;
-    uint64_t bytes;
+    uint64_t bytes; /* that follow, with padding */
     uint32_t compressed_bytes;
+    uint32_t reserved[5];
+    uint64_t flags;
+    uint64_t zero;
+    uint64_t unpacked_bytes;
 } fat_entry;
 
 /* A cubin in memory. */
@@ -107,6 +121,37 @@ static const unsigned char *unwrapped(const unsigned char *bytes)
     return inside;
 }
 
+/* A cubin of a fat binary, unpacked if need be; kernels of one binary are often asked for in turn.
+ */
+static cubin_view view_of(const fat_entry *entry, const unsigned char *bytes)
+{
+    static cubin_view unpacked;
+    static const unsigned char *unpacked_from;
+    if ((entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) == 0)
+        return (cubin_view){bytes, entry->bytes};
+    if (entry->compressed_bytes > entry->bytes || entry->unpacked_bytes > INT32_MAX)
+        return (cubin_view){0};
+    if (bytes == unpacked_from)
+        return unpacked;
+    unsigned char *into = malloc(entry->unpacked_bytes + 1);
+    size_t length = 0;
+    if (into != NULL && (entry->flags & FLAG_ZSTD) != 0) {
+        length = ZSTD_decompress(into, entry->unpacked_bytes, bytes, entry->compressed_bytes);
+    } else if (into != NULL) {
+        int got = LZ4_decompress_safe((const char *)bytes, (char *)into,
+                                      (int)entry->compressed_bytes, (int)entry->unpacked_bytes);
+        length = got > 0 ? (size_t)got : 0;
+    }
+    if (length != entry->unpacked_bytes) {
+        free(into);
+        return (cubin_view){0};
+    }
+    free((void *)(uintptr_t)unpacked.bytes);
+    unpacked = (cubin_view){into, length};
+    unpacked_from = bytes;
+    return unpacked;
+}
+
 bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
 {
     const unsigned char *bytes = binary;
@@ -129,10 +174,11 @@ bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
         if (entry.header_bytes < sizeof entry || entry.header_bytes > fat_bytes - at ||
             entry.bytes > fat_bytes - at - entry.header_bytes)
             return false;
-        cubin_view cubin = {bytes + head + at + entry.header_bytes, entry.bytes};
-        if (entry.kind == KIND_ELF && entry.compressed_bytes == 0 &&
-            read_cubin(&cubin, kernel, layout))
-            return true;
+        if (entry.kind == KIND_ELF) {
+            const cubin_view cubin = view_of(&entry, bytes + head + at + entry.header_bytes);
+            if (cubin.bytes != NULL && read_cubin(&cubin, kernel, layout))
+                return true;
+        }
         at += entry.header_bytes + entry.bytes;
     }
     return false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parameters of kernels as their binaries describe them: fat binaries and cubins, in which section
- * .nv.info.KERNEL holds place and size of each (attribute 0x17). Compressed binaries and PTX have
- * no such section.
+ * .nv.info.KERNEL holds place and size of each (attribute 0x17). Entries of fat binaries are plain,
+ * LZ4 blocks or frames of zstd (https://github.com/n-eiling/cuda-fatbin-decompression). PTX has no
+ * such section.
  */
 #ifndef STEPTIME_RECORD_LIBRARY_LAYOUTS_H
 #define STEPTIME_RECORD_LIBRARY_LAYOUTS_H

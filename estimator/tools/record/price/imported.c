@@ -3,6 +3,7 @@
 #include "record/price/imported.h"
 
 #include "base/memory.h"
+#include "record/price/kernel_names.h"
 #include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/input_files.h"
@@ -40,7 +41,12 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
                            st_imported **imported, st_errors *errors)
 {
     st_imported *made = st_arena_alloc(arena, 1, sizeof *made);
-    st_status status = st_run_read(request->folder, &request->run, &made->run, errors);
+    st_run_options reading = request->run;
+    st_status status =
+        st_rules_load(paths, request->prices.rules != NULL ? request->prices.rules : ST_RULES_USUAL,
+                      arena, &reading.rules, errors);
+    if (status == ST_OK)
+        status = st_run_read(request->folder, &reading, &made->run, errors);
     if (status == ST_OK && !st_arena_defer(arena, release_run, made->run))
         status = st_out_of_memory(errors);
     if (status == ST_OK)
@@ -71,6 +77,9 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
     for (size_t i = 0; i < made->groups->instance_count; i++)
         made->unpriced += made->groups->instances[i].price.unknown;
     st_place place = {.file = made->run->folder};
+    if (!st_kernel_names_known())
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){.file = "libstdc++.so.6"},
+                  "not found: names of kernels stay mangled, and many rules do not fit them");
     uint64_t unsupported = 0;
     for (size_t i = 0; i < made->run->worker_count; i++)
         unsupported += made->run->workers[i].unsupported;

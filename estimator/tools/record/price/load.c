@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "record/price/cupti_join.h"
+#include "record/price/launch_sizes.h"
 #include "record/price/memory_ranges.h"
 #include "record/rank_dedup.h"
 #include "base/numbered_texts.h"
@@ -29,8 +30,17 @@ typedef struct process {
     uint64_t hash;
 } logged_process;
 
+/* A kernel of the run. */
+typedef struct loaded_kernel {
+    st_kernel_name name;
+    const st_rule *rule;
+} loaded_kernel;
+
 typedef struct loader {
     st_run *run;
+    st_launch_sizer *sizer;
+    loaded_kernel **kernels; /* by mangled name in st_run.names; NULL: not seen yet */
+    size_t kernel_count;
     const st_run_options *options;
     st_errors *errors;
     log_file *files;
@@ -92,16 +102,13 @@ static uint32_t intern(st_run *run, const char *text)
 /* The task of a record, as a shape of the run. */
 static void take_shape(run_loader *loader, const st_log *log, st_worker_call *call)
 {
-    enum { NAME = 256 };
-    char text[NAME];
     st_task_shape shape;
     const st_log_record *record = &call->record;
     const char *of = st_log_text(log, record->call);
     call->shape = ST_NO_INDEX;
     if (record->kind == ST_LOG_LAUNCH) {
-        /* Its bytes are known when all launches are. */
-        of = st_kernel_name(st_log_text(log, record->launch.kernel), text, sizeof text);
-        call->text = intern(loader->run, of);
+        /* Its sizes are known when all launches are. */
+        call->text = intern(loader->run, st_log_text(log, record->launch.kernel));
         return;
     }
     if (record->kind == ST_LOG_CUDNN)
@@ -116,6 +123,10 @@ static st_status take_record(run_loader *loader, const st_log *log, const char *
                              st_worker_call *call, st_worker *worker, st_memory_ranges *ranges)
 {
     const st_log_record *record = &call->record;
+    for (size_t i = 0; record->kind == ST_LOG_ARGUMENTS && i < ST_LOG_ARGUMENTS_OF_RECORD; i++)
+        if (record->arguments.kind[i] == ST_LOG_ARG_STRUCT)
+            call->record.arguments.value[i] =
+                intern(loader->run, st_log_text(log, (uint32_t)record->arguments.value[i]));
     st_memory_ranges_add(ranges, record);
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
@@ -159,6 +170,45 @@ static st_status take_record(run_loader *loader, const st_log *log, const char *
     return ST_OK;
 }
 
+static const loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
+{
+    st_run *run = loader->run;
+    if (mangled >= loader->kernel_count) {
+        size_t count = (size_t)run->names->count + 64;
+        loaded_kernel **grown = st_arena_alloc(run->arena, count, sizeof(loaded_kernel *));
+        memcpy(grown, loader->kernels, loader->kernel_count * sizeof(loaded_kernel *));
+        loader->kernels = grown;
+        loader->kernel_count = count;
+    }
+    if (loader->kernels[mangled] == NULL) {
+        loaded_kernel *made = st_arena_alloc(run->arena, 1, sizeof *made);
+        st_kernel_name_read(run->names->texts[mangled], run->arena, &made->name);
+        if (loader->options->rules != NULL)
+            made->rule = st_rules_find(loader->options->rules, ST_FORM_KERNEL, made->name.name);
+        loader->kernels[mangled] = made;
+    }
+    return loader->kernels[mangled];
+}
+
+/* What a launch does, by its name and arguments. */
+static void shape_launch(run_loader *loader, const st_memory_ranges *ranges, size_t index,
+                         st_worker_call *call)
+{
+    const loaded_kernel *kernel = kernel_of(loader, call->text);
+    uint32_t structures[ST_LAUNCH_STRUCTURES];
+    st_launch_facts facts = {.name = kernel->name.name, .rule = kernel->rule};
+    st_task_shape shape = {.form = ST_FORM_KERNEL, .name = facts.name};
+    st_memory_ranges_facts(ranges, index, &kernel->name, &facts, structures);
+    for (size_t i = 0; i < facts.structure_count; i++)
+        facts.structures[i] = loader->run->names->texts[structures[i]];
+    if (loader->sizer == NULL || !st_launch_size(loader->sizer, &facts, &shape)) {
+        shape.sizes[ST_SIZE_BYTES] = facts.read_bytes + facts.written_bytes;
+        shape.at_most = facts.at_most;
+    }
+    shape.measured = call->record.call == 0; /* only records of CUPTI have no function */
+    call->shape = st_run_shape(loader->run, &shape);
+}
+
 ST_COMPARE(order_calls, st_worker_call,
            ST_RISING(record.begin_ns) ST_RISING(thread) ST_RISING(order));
 
@@ -196,13 +246,8 @@ static st_status read_process(run_loader *loader, const logged_process *process,
     st_memory_ranges_settle(ranges);
     for (size_t i = 0; i < worker->call_count; i++) {
         st_worker_call *call = &worker->calls[i];
-        st_task_shape shape;
-        if (call->record.kind != ST_LOG_LAUNCH ||
-            !st_task_shape_of(&call->record, loader->run->names->texts[call->text], &shape))
-            continue;
-        shape.sizes[ST_SIZE_BYTES] = st_memory_ranges_bytes(ranges, launch++, &shape.at_most);
-        shape.measured = call->record.call == 0;
-        call->shape = st_run_shape(loader->run, &shape);
+        if (call->record.kind == ST_LOG_LAUNCH)
+            shape_launch(loader, ranges, launch++, call);
     }
     st_measured_threads threads = {.count = process->count, .capacity = process->count};
     threads.numbers = st_arena_alloc(loader->run->arena, process->count, sizeof *threads.numbers);
@@ -439,6 +484,8 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
     uint32_t *of = NULL;
     made->names = st_arena_alloc(arena, 1, sizeof *made->names);
     st_status status = st_names_init(made->names);
+    if (status == ST_OK && options->rules != NULL)
+        status = st_launch_sizer_open(options->rules, arena, &loader.sizer, errors);
     if (status == ST_OK)
         status = open_files(&loader);
     if (status == ST_OK) {

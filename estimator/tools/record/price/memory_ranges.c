@@ -4,15 +4,20 @@
 
 #include "base/memory.h"
 
-/* A pointer or a whole number of a launch. */
+#include <string.h>
+
+/* An argument of a launch, or a pointer inside of one. */
 typedef struct value {
     uint64_t value; /* bytes to the end of the block, or the number */
-    uint32_t block; /* 0: it is a number */
+    uint32_t block; /* of a pointer; 0: it points nowhere */
     uint8_t width;  /* bytes of what it points to; 0: not known */
+    uint8_t kind;   /* st_log_argument */
+    bool inside;    /* of the structure before it */
 } value;
 
 typedef struct launch {
-    uint64_t threads; /* of a block */
+    uint32_t grid[3];
+    uint32_t threads; /* of a block */
     uint64_t blocks;
     uint64_t bytes; /* as the recorder added them up */
     size_t first;   /* of its values */
@@ -47,7 +52,8 @@ void st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
     if (record->kind == ST_LOG_LAUNCH) {
         const st_log_launch *from = &record->launch;
         launch made = {.blocks = (uint64_t)from->grid[0] * from->grid[1] * from->grid[2],
-                       .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
+                       .threads = (uint32_t)from->block[0] * from->block[1] * from->block[2],
+                       .grid = {from->grid[0], from->grid[1], from->grid[2]},
                        .bytes = (uint64_t)from->pointer_kib * 1024,
                        .first = ranges->value_count};
         (void)ST_APPEND(ranges->arena, ranges->launches, ranges->launch_count, made);
@@ -58,12 +64,13 @@ void st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
     for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD; i++) {
         unsigned kind = from->kind[i] & ST_LOG_ARG_KIND_MASK;
         unsigned width = from->kind[i] >> ST_LOG_ARG_WIDTH_SHIFT;
-        value made = {.value = from->value[i]};
-        if (kind == ST_LOG_ARG_POINTER && from->block[i] != 0 && width <= 5) {
-            made.block = from->block[i];
-            made.width = (uint8_t)(width > 0 ? 1U << (width - 1) : 0);
-        } else if (kind != ST_LOG_ARG_INTEGER) {
+        value made = {.value = from->value[i], .kind = (uint8_t)kind};
+        if (kind == ST_LOG_ARG_UNKNOWN)
             continue;
+        if (kind == ST_LOG_ARG_POINTER) {
+            made.block = from->block[i];
+            made.inside = width == ST_LOG_ARG_INSIDE;
+            made.width = (uint8_t)(width > 0 && width <= 5 ? 1U << (width - 1) : 0);
         }
         ranges->launches[ranges->launch_count - 1].count++;
         (void)ST_APPEND(ranges->arena, ranges->values, ranges->value_count, made);
@@ -113,7 +120,7 @@ static elements elements_of(const st_memory_ranges *ranges, const launch *of)
         uint64_t product = 1;
         for (size_t k = i; k < of->count; k++) {
             const value *pointer = &ranges->values[of->first + k];
-            if (pointer->block != 0)
+            if (pointer->kind != ST_LOG_ARG_INTEGER)
                 continue;
             if (pointer->value == 0 || pointer->value >= UINT32_MAX || product >= UINT32_MAX)
                 break;
@@ -121,7 +128,7 @@ static elements elements_of(const st_memory_ranges *ranges, const launch *of)
             /* The next number behind a place; 0: there is none. */
             uint64_t behind = 0;
             for (size_t j = k + 1; j < of->count; j++)
-                if (ranges->values[of->first + j].block == 0) {
+                if (ranges->values[of->first + j].kind == ST_LOG_ARG_INTEGER) {
                     behind = ranges->values[of->first + j].value;
                     break;
                 }
@@ -136,34 +143,62 @@ static elements elements_of(const st_memory_ranges *ranges, const launch *of)
     return found;
 }
 
-double st_memory_ranges_bytes(const st_memory_ranges *ranges, size_t index, bool *at_most)
+/* Bytes of the tensor that a pointer is to; *known where they are not just at most so many. */
+static double bytes_of(const st_memory_ranges *ranges, const value *pointer, unsigned width,
+                       const elements *count, bool *known)
+{
+    /* To the next tensor of the block, or to its end. */
+    tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
+    size_t low = 0;
+    ST_BISECT(low, ranges->start_count, order_starts(&ranges->starts[middle], &wanted) < 0);
+    bool has_next = low > 0 && ranges->starts[low - 1].block == pointer->block;
+    uint64_t limit = pointer->value - (has_next ? ranges->starts[low - 1].extent : 0);
+    *known = width > 0 && (count->each > 0 || count->most > 0);
+    if (count->each > 0 && width > 0)
+        limit = pointer->value;
+    width = width > 0 ? width : 4;
+    uint64_t most = count->each > 0 ? count->each : count->most;
+    return (double)(most > 0 && most < limit / width ? most * width : limit);
+}
+
+void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t index,
+                            const st_kernel_name *name, st_launch_facts *facts,
+                            uint32_t structures[ST_LAUNCH_STRUCTURES])
 {
     const launch *of = &ranges->launches[index];
     elements count = elements_of(ranges, of);
-    double bytes = 0;
+    size_t place = 0; /* among the parameters */
     bool any = false;
-    *at_most = false;
+    facts->threads = of->threads;
+    facts->reached_bytes = (double)of->bytes;
+    memcpy(facts->grid, of->grid, sizeof of->grid);
     for (size_t i = 0; i < of->count; i++) {
-        const value *pointer = &ranges->values[of->first + i];
+        const value *own = &ranges->values[of->first + i];
+        st_kernel_parameter parameter = {0};
         bool known = false;
-        if (pointer->block == 0)
+        if (!own->inside && place < name->parameter_count)
+            parameter = name->parameters[place];
+        place += !own->inside;
+        if (own->kind == ST_LOG_ARG_STRUCT && facts->structure_count < ST_LAUNCH_STRUCTURES)
+            structures[facts->structure_count++] = (uint32_t)own->value;
+        if (own->kind == ST_LOG_ARG_INTEGER && !parameter.pointer && !parameter.real &&
+            facts->number_count < ST_LAUNCH_NUMBERS)
+            facts->numbers[facts->number_count++] = (int64_t)own->value;
+        if (own->kind != ST_LOG_ARG_POINTER || own->block == 0)
             continue;
-        /* Bytes of a tensor; *known where they are not just at most so many. */
-        uint64_t width = pointer->width > 0 ? pointer->width : 4;
-        /* Bytes to the next tensor of the block, or to its end. */
-        tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
-        size_t low = 0;
-        ST_BISECT(low, ranges->start_count, order_starts(&ranges->starts[middle], &wanted) < 0);
-        bool has_next = low > 0 && ranges->starts[low - 1].block == pointer->block;
-        uint64_t limit = pointer->value - (has_next ? ranges->starts[low - 1].extent : 0);
-        known = pointer->width > 0 && (count.each > 0 || count.most > 0);
-        if (count.each > 0 && pointer->width > 0)
-            limit = pointer->value;
-        uint64_t most = count.each > 0 ? count.each : count.most;
-        bytes += (double)(most > 0 && most < limit / width ? most * width : limit);
-        *at_most = *at_most || !known;
+        unsigned width = parameter.width > 0 ? parameter.width : own->width;
+        double bytes = bytes_of(ranges, own, width, &count, &known);
+        if (parameter.pointer && !parameter.constant)
+            facts->written_bytes += bytes;
+        else
+            facts->read_bytes += bytes;
+        facts->at_most = facts->at_most || !known;
         any = true;
+        if (facts->pointer_count < ST_LAUNCH_NUMBERS)
+            facts->widths[facts->pointer_count++] = width;
     }
-    *at_most = *at_most || !any;
-    return any ? bytes : (double)of->bytes;
+    if (!any) {
+        facts->at_most = true;
+        facts->read_bytes = (double)of->bytes;
+    }
 }

@@ -12,6 +12,7 @@
 #define STEPTIME_RECORD_PRICE_MEMORY_RANGES_H
 
 #include "record/log.h"
+#include "record/price/launch_sizes.h"
 
 typedef struct st_memory_ranges st_memory_ranges;
 
@@ -21,7 +22,12 @@ st_memory_ranges *st_memory_ranges_create(st_arena *arena);
 void st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record);
 /* All records were given: the launches' bytes can be asked for. */
 void st_memory_ranges_settle(st_memory_ranges *ranges);
-/* Of the index-th launch; *at_most where they may be fewer. */
-double st_memory_ranges_bytes(const st_memory_ranges *ranges, size_t index, bool *at_most);
+/*
+ * What is known of the index-th launch of a kernel with this name: numbers, pointers, structures
+ * (as the records have them: the caller's numbers of their texts, in `structures`) and bytes.
+ */
+void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t index,
+                            const st_kernel_name *name, st_launch_facts *facts,
+                            uint32_t structures[ST_LAUNCH_STRUCTURES]);
 
 #endif

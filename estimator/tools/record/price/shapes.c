@@ -6,7 +6,13 @@
 
 #include <string.h>
 
-enum { COMPUTE_TF32 = 77, ATTENTION_FORWARD = 2, ATTENTION_BACKWARD = 5 };
+enum {
+    COMPUTE_FAST_FP16 = 74,
+    COMPUTE_FAST_BF16 = 75,
+    COMPUTE_TF32 = 77,
+    ATTENTION_FORWARD = 2,
+    ATTENTION_BACKWARD = 5
+};
 
 static const char *type_name(uint32_t type)
 {
@@ -62,6 +68,9 @@ bool st_task_shape_of(const st_log_record *record, const char *name, st_task_sha
         shape->type = type_name(record->gemm.type_a);
         if (record->gemm.type_a == ST_LOG_FP32 && record->gemm.compute == COMPUTE_TF32)
             shape->type = "tf32";
+        if (record->gemm.type_a == ST_LOG_FP32 && (record->gemm.compute == COMPUTE_FAST_FP16 ||
+                                                   record->gemm.compute == COMPUTE_FAST_BF16))
+            shape->type = "bf16";
         return true;
     case ST_LOG_BLAS:
         shape->type = type_name(record->gemm.type_a);
@@ -132,38 +141,4 @@ uint32_t st_run_shape(st_run *run, const st_task_shape *shape)
     (void)ST_APPEND(run->arena, run->shapes, run->shape_count, *shape);
     (void)st_index_add(&run->shape_index, run->arena, hash, index);
     return index;
-}
-
-/* ---- names ---- */
-
-/* A length and as many letters of a mangled name; NULL at its end. */
-static const char *read_part(const char *at, size_t *length)
-{
-    size_t count = 0;
-    if (!st_is_digit(*at))
-        return NULL;
-    for (; st_is_digit(*at); at++)
-        count = count < 100000 ? count * 10 + (size_t)(*at - '0') : count;
-    *length = strnlen(at, count);
-    return at;
-}
-
-const char *st_kernel_name(const char *mangled, char *text, size_t size)
-{
-    const char *found = mangled;
-    size_t found_length = strlen(mangled);
-    size_t length = 0;
-    if (strncmp(mangled, "_Z", 2) == 0) {
-        bool nested = mangled[2] == 'N';
-        const char *part = read_part(mangled + 2 + (nested ? 1 : 0), &length);
-        while (part != NULL) {
-            found = part;
-            found_length = length;
-            part = nested ? read_part(part + length, &length) : NULL;
-        }
-    }
-    found_length = found_length < size - 1 ? found_length : size - 1;
-    memcpy(text, found, found_length);
-    text[found_length] = '\0';
-    return text;
 }

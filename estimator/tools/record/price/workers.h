@@ -78,8 +78,9 @@ typedef struct st_run {
 } st_run;
 
 typedef struct st_run_options {
-    bool each;      /* read every log, also of workers that do the same */
-    uint64_t world; /* 0: as the logs say */
+    bool each;             /* read every log, also of workers that do the same */
+    uint64_t world;        /* 0: as the logs say */
+    const st_rules *rules; /* of kernels, with formulas for their sizes */
 } st_run_options;
 
 /* Reads a run; on success *run is for st_run_destroy. */
@@ -95,8 +96,5 @@ const uint32_t *st_record_stream(const st_log_record *record);
 
 /* What a record does on the GPU; false where the rules have no task for it. */
 bool st_task_shape_of(const st_log_record *record, const char *name, st_task_shape *shape);
-
-/* The name of a kernel without its parameters and the namespaces around it; returns `text`. */
-const char *st_kernel_name(const char *mangled, char *text, size_t size);
 
 #endif
