@@ -126,6 +126,7 @@ static const unsigned char *unwrapped(const unsigned char *bytes)
 static cubin_view view_of(const fat_entry *entry, const unsigned char *bytes)
 {
     static cubin_view unpacked;
+    static unsigned char *unpacked_memory;
     static const unsigned char *unpacked_from;
     if ((entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) == 0)
         return (cubin_view){bytes, entry->bytes};
@@ -146,7 +147,8 @@ static cubin_view view_of(const fat_entry *entry, const unsigned char *bytes)
         free(into);
         return (cubin_view){0};
     }
-    free((void *)(uintptr_t)unpacked.bytes);
+    free(unpacked_memory);
+    unpacked_memory = into;
     unpacked = (cubin_view){into, length};
     unpacked_from = bytes;
     return unpacked;

@@ -100,7 +100,7 @@ static void call_chunked(sqlite3_context *context, int count, sqlite3_value **gi
 {
     enum { STRUCTURE, SIZES, BYTES, TENSORS, CHUNKS, CHUNK, ARGUMENTS };
     const st_launch_facts *facts = facts_in(context);
-    int64_t at[ARGUMENTS];
+    int64_t at[ARGUMENTS] = {0};
     double sum = 0;
     for (int i = 0; i < count && i < ARGUMENTS; i++)
         at[i] = sqlite3_value_int64(given[i]);

@@ -176,7 +176,8 @@ static const loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
     if (mangled >= loader->kernel_count) {
         size_t count = (size_t)run->names->count + 64;
         loaded_kernel **grown = st_arena_alloc(run->arena, count, sizeof(loaded_kernel *));
-        memcpy(grown, loader->kernels, loader->kernel_count * sizeof(loaded_kernel *));
+        for (size_t i = 0; i < loader->kernel_count; i++)
+            grown[i] = loader->kernels[i];
         loader->kernels = grown;
         loader->kernel_count = count;
     }
