@@ -96,13 +96,13 @@ REACHES = {
     'timeline/timeline_request.h',
 }
 # Tools, and what they include of the library's own all the same; the list may only shrink.
-TOOLS = ['trace', 'record', 'launch', 'fit', 'workload']
+TOOLS = ['trace', 'record', 'launch', 'fit', 'workload', 'lsp']
 TOOL_REACHES = set()
 # A plugin owns the fit of its constants.
 FITS = ['operator-times/fit', 'nccl-whitebox/fit', 'kernel-times/fit', 'overlap-xgboost/fit']
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 # Objects of the library, the command line, the tools and the programs.
-OBJECTS = re.compile(r'steptime(-(core|command|trace|record|fit|launch|workload))?(\.a)?\.p/')
+OBJECTS = re.compile(r'steptime(-(core|command|trace|record|fit|launch|workload|lsp))?(\.a)?\.p/')
 # Functions of the C library that the command line replaces.
 REPLACED = {'_exit', 'daemon'}
 MOST_CIRCLES = 3

@@ -81,6 +81,7 @@ static const struct verb_row {
     TOOL("trace chakra", "workload"),
     TOOL("trace simai", "workload"),
     TOOL("record", "record"),
+    TOOL("lsp", "lsp"),
     OWN(docs),
     OWN(completion),
     OWN(help),

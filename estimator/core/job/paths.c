@@ -227,6 +227,31 @@ static st_status unknown_name(const lookup *request)
                    remedy != NULL ? remedy : st_or_none(nearest));
 }
 
+/* By name, or as the same file on the disk, however it is reached. */
+static const st_edited_file *find_edited(const st_paths *paths, const char *path)
+{
+    struct stat asked;
+    struct stat edited;
+    const st_edited_file *found = NULL;
+    for (size_t i = 0; i < paths->edited_count && found == NULL; i++)
+        if (strcmp(paths->edited[i].path, path) == 0)
+            found = &paths->edited[i];
+    for (size_t i = 0; i < paths->edited_count && found == NULL && stat(path, &asked) == 0; i++)
+        if (stat(paths->edited[i].path, &edited) == 0 && edited.st_dev == asked.st_dev &&
+            edited.st_ino == asked.st_ino)
+            found = &paths->edited[i];
+    return found;
+}
+
+static st_status read_path(const lookup *request, const char *path, st_source *source)
+{
+    const st_edited_file *edited = find_edited(request->paths, path);
+    if (edited == NULL)
+        return st_file_read(path, request->place, request->arena, source, request->errors);
+    *source = (st_source){.file = path, .text = edited->text, .length = edited->length};
+    return ST_OK;
+}
+
 /* A root that lacks the file is passed over; one that has it but cannot give it is an error. */
 static st_status read_name(const lookup *request, st_source *source)
 {
@@ -245,7 +270,7 @@ static st_status read_name(const lookup *request, st_source *source)
             continue;
         if (stat(file, &status) == 0 ||
             (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG))
-            return st_file_read(file, request->place, request->arena, source, request->errors);
+            return read_path(request, file, source);
     }
     return unknown_name(request);
 }
@@ -288,7 +313,8 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
     if (path == NULL)
         return st_out_of_memory(request.errors);
     bool embedded = strncmp(path, ST_EMBEDDED_ROOT, strlen(ST_EMBEDDED_ROOT)) == 0;
-    if (!embedded && stat(path, &status) != 0 && errno == ENOENT) {
+    if (!embedded && stat(path, &status) != 0 && errno == ENOENT &&
+        find_edited(paths, path) == NULL) {
         /* A file that is not there but whose name without the ending is known was meant as that
          * name. */
         size_t path_length = strlen(request.name);
@@ -307,7 +333,7 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
                        "the %s file '%s' does not exist" ST_HINT "%s", noun_of(&request), path,
                        st_or_none(suggestion));
     }
-    return st_file_read(path, request.place, request.arena, source, request.errors);
+    return read_path(&request, path, source);
 }
 
 st_status st_paths_read_yaml(const st_paths *paths, st_folder folder, const char *name,
@@ -338,6 +364,12 @@ void st_paths_set_isolation(st_paths *paths, bool isolates)
 bool st_paths_isolates(const st_paths *paths)
 {
     return paths != NULL && paths->isolates;
+}
+
+void st_paths_set_edited(st_paths *paths, const st_edited_file *files, size_t count)
+{
+    paths->edited = files;
+    paths->edited_count = count;
 }
 
 void st_paths_set_profiles(st_paths *paths, const char *file)

@@ -3,15 +3,17 @@
 #ifndef STEPTIME_JOB_ROOTS_H
 #define STEPTIME_JOB_ROOTS_H
 
-#include "steptime/paths.h"
+#include "steptime/tool/input_files.h"
 
 struct st_paths {
     st_arena *arena;
     const char **roots; /* folders; NULL: the copies inside the library */
     size_t count;
-    void *self;           /* what a sheet reader passes back */
-    bool isolates;        /* plugins run in processes of their own */
-    const char *profiles; /* the database of profiles; NULL: the user's own */
+    void *self;                   /* what a sheet reader passes back */
+    bool isolates;                /* plugins run in processes of their own */
+    const char *profiles;         /* the database of profiles; NULL: the user's own */
+    const st_edited_file *edited; /* files whose texts count in place of the disk's */
+    size_t edited_count;
 };
 
 /* How the files of an st_folder are found below a root: root/path/NAME + ending. */

@@ -178,8 +178,6 @@ static inline size_t st_expr_stop(const st_expr *expr)
 
 const char *st_builtin_text(st_builtin builtin);
 st_builtin st_builtin_find(const char *name);
-/* Names of all built-in functions, for suggestions. */
-const char *const *st_builtin_names(size_t *count);
 /* How tightly an operator binds; larger is tighter. */
 int st_operator_strength(const st_expr *expr);
 

@@ -13,6 +13,19 @@
 st_status st_file_read(const char *path, st_place place, st_arena *arena, st_source *source,
                        st_errors *errors) ST_NODISCARD;
 
+/* What an editor has of a file. */
+typedef struct st_edited_file {
+    const char *path;
+    const char *text;
+    size_t length;
+} st_edited_file;
+
+/*
+ * From now on these texts count where the search path comes to one of these files, which need not
+ * be on the disk; `files` and what they point to live until they are set again or `paths` ends.
+ */
+void st_paths_set_edited(st_paths *paths, const st_edited_file *files, size_t count);
+
 /* The same for a table of at most ST_CSV_MAX_BYTES. */
 st_status st_file_read_table(const char *path, st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;
