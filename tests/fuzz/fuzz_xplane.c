@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         st_errors *errors = st_errors_create();
         st_store *store = NULL;
         FUZZ_REQUIRE(errors != NULL);
-        st_store_create("input", &store);
+        st_store_create("input", NULL, &store);
         st_status status =
             st_xplane_read_memory(&(st_trace_text){copy, size}, &(st_trace_part){"input", part},
                                   part == 1, store, errors);

@@ -86,7 +86,7 @@ static st_status read_part(fixture *own, size_t part, bool partial)
 {
     st_store_destroy(own->store);
     own->store = NULL;
-    st_store_create(own->path, &own->store);
+    st_store_create(own->path, NULL, &own->store);
     st_status status =
         st_nsys_read(&(st_trace_part){own->path, part}, partial, own->store, own->errors);
     if (status == ST_OK)

@@ -123,7 +123,7 @@ static st_status read_part(fixture *self, size_t length, size_t part, bool parti
     const st_trace_text text = {self->space.data, length};
     st_store_destroy(self->store);
     self->store = NULL;
-    st_store_create("a.xplane.pb", &self->store);
+    st_store_create("a.xplane.pb", NULL, &self->store);
     st_status status = st_xplane_read_memory(&text, &(st_trace_part){"a.xplane.pb", part}, partial,
                                              self->store, self->errors);
     if (status == ST_OK)

@@ -663,7 +663,7 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
                 .visitor = options != NULL ? options->visitor : NULL,
                 .part = options != NULL ? options->part : 0};
     st_scan_init(&r.scan, bytes, errors);
-    st_store_create(st_bytes_name(bytes), &r.store);
+    st_store_create(st_bytes_name(bytes), options, &r.store);
     st_status status = ST_OK;
     bool whole;
     char c = st_scan_peek(&r.scan);

@@ -83,7 +83,7 @@ st_status st_trace_read_part(const st_trace_part *part, const st_trace_options *
     st_trace_format format = format_of(part->path);
     if (format == ST_FORMAT_KINETO)
         return st_trace_read(part->path, options, trace, errors);
-    st_store_create(part->path, &store);
+    st_store_create(part->path, options, &store);
     st_status status = format == ST_FORMAT_NSYS ? st_nsys_read(part, partial, store, errors)
                                                 : st_xplane_read(part, partial, store, errors);
     if (status == ST_OK)

@@ -3,149 +3,13 @@
 #include "trace/store.h"
 
 #include "base/memory.h"
+#include "trace/classes.h"
 #include "trace/link.h"
 #include "trace/xalloc.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * Kernels by their names. The first pattern that a name contains decides; the order is what makes
- * it right: a fused attention kernel is built of GEMM templates, an Adam step of foreach templates.
- * Names as in the kernels of PyTorch, cuBLAS, cuDNN, CUTLASS, FlashAttention, Transformer Engine,
- * Apex, Triton, NCCL, RCCL, DeepEP, hipBLASLt and FBGEMM.
- */
-
-enum { LONGEST_LOOK = 600 }; /* template arguments behind it say nothing new */
-
-typedef struct pattern {
-    const char *text; /* lower case */
-    st_trace_class class_;
-} pattern;
-
-static const pattern patterns[] = {
-    {"nccl", ST_TRACE_COMMUNICATION},
-    {"rccl", ST_TRACE_COMMUNICATION},
-    {"dpsk::ep", ST_TRACE_COMMUNICATION},
-    {"deep_ep::", ST_TRACE_COMMUNICATION},
-    {"nvshmem", ST_TRACE_COMMUNICATION},
-    {"one_shot_all_reduce", ST_TRACE_COMMUNICATION},
-    {"two_shot_all_reduce", ST_TRACE_COMMUNICATION},
-    {"cross_device_reduce", ST_TRACE_COMMUNICATION},
-    {"adam", ST_TRACE_OPTIMIZER},
-    {"adagrad", ST_TRACE_OPTIMIZER},
-    {"fusedsgd", ST_TRACE_OPTIMIZER},
-    {"sgdfunctor", ST_TRACE_OPTIMIZER},
-    {"lambstage", ST_TRACE_OPTIMIZER},
-    {"lambfunctor", ST_TRACE_OPTIMIZER}, /* not the lambdas in the names of PyTorch */
-    {"l2norm", ST_TRACE_OPTIMIZER},
-    {"lpnorm", ST_TRACE_OPTIMIZER},
-    {"amp_update_scale", ST_TRACE_OPTIMIZER},
-    {"multi_tensor_apply", ST_TRACE_OPTIMIZER},
-    {"memcpy", ST_TRACE_MEMORY},
-    {"memset", ST_TRACE_MEMORY},
-    {"flash", ST_TRACE_ATTENTION},
-    {"fmha", ST_TRACE_ATTENTION},
-    {"attention", ST_TRACE_ATTENTION},
-    {"attn", ST_TRACE_ATTENTION},
-    {"mha_", ST_TRACE_ATTENTION},
-    {"softmax", ST_TRACE_ATTENTION},
-    {"layer_norm", ST_TRACE_NORM},
-    {"layernorm", ST_TRACE_NORM},
-    {"rms_norm", ST_TRACE_NORM},
-    {"rmsnorm", ST_TRACE_NORM},
-    {"batch_norm", ST_TRACE_NORM},
-    {"batchnorm", ST_TRACE_NORM},
-    {"group_norm", ST_TRACE_NORM},
-    {"groupnorm", ST_TRACE_NORM},
-    {"cudnn::bn_", ST_TRACE_NORM},
-    {"bnfwd", ST_TRACE_NORM},
-    {"bnbwd", ST_TRACE_NORM},
-    {"bn_fw_", ST_TRACE_NORM},
-    {"bn_bw_", ST_TRACE_NORM},
-    {"gammabeta", ST_TRACE_NORM},
-    {"ln_fwd", ST_TRACE_NORM},
-    {"ln_bwd", ST_TRACE_NORM},
-    {"cucomputegradinput", ST_TRACE_NORM},
-    {"cucomputepartgrad", ST_TRACE_NORM},
-    {"cuapplylayer", ST_TRACE_NORM},
-    {"gemm", ST_TRACE_GEMM},
-    {"gemv", ST_TRACE_GEMM},
-    {"cutlass", ST_TRACE_GEMM},
-    {"cijk_", ST_TRACE_GEMM},
-    {"matmul", ST_TRACE_GEMM},
-    {"nvjet", ST_TRACE_GEMM},
-    {"xmma", ST_TRACE_GEMM},
-    {"cudnn_", ST_TRACE_GEMM},
-    {"scudnn", ST_TRACE_GEMM},
-    {"hcudnn", ST_TRACE_GEMM},
-    {"convolve", ST_TRACE_GEMM},
-    {"conv2d", ST_TRACE_GEMM},
-    {"conv3d", ST_TRACE_GEMM},
-    {"convolution", ST_TRACE_GEMM},
-    {"wgrad", ST_TRACE_GEMM},
-    {"dgrad", ST_TRACE_GEMM},
-    {"fprop", ST_TRACE_GEMM},
-    {"winograd", ST_TRACE_GEMM},
-    {"fft2d", ST_TRACE_GEMM},
-    {"splitk", ST_TRACE_GEMM},
-    {"cublas", ST_TRACE_GEMM},
-    {"im2col", ST_TRACE_GEMM},
-    {"miopen", ST_TRACE_GEMM},
-    {"mfma", ST_TRACE_GEMM},
-    {"catarraybatched", ST_TRACE_MEMORY},
-    {"direct_copy", ST_TRACE_MEMORY},
-    {"fillfunctor", ST_TRACE_MEMORY},
-    {"index", ST_TRACE_MEMORY},
-    {"embedding", ST_TRACE_MEMORY},
-    {"gather", ST_TRACE_MEMORY},
-    {"scatter", ST_TRACE_MEMORY},
-    {"permute", ST_TRACE_MEMORY},
-    {"transpose", ST_TRACE_MEMORY},
-    {"nchwtonhwc", ST_TRACE_MEMORY},
-    {"nhwctonchw", ST_TRACE_MEMORY},
-    {"copy", ST_TRACE_MEMORY},
-    {"elementwise", ST_TRACE_ELEMENTWISE},
-    {"reduce_kernel", ST_TRACE_ELEMENTWISE},
-    {"dropout", ST_TRACE_ELEMENTWISE},
-    {"gelu", ST_TRACE_ELEMENTWISE},
-    {"silu", ST_TRACE_ELEMENTWISE},
-    {"swiglu", ST_TRACE_ELEMENTWISE},
-    {"relu", ST_TRACE_ELEMENTWISE},
-    {"activation", ST_TRACE_ELEMENTWISE},
-    {"pool", ST_TRACE_ELEMENTWISE},
-    {"tensor_op", ST_TRACE_ELEMENTWISE},
-    {"rotary", ST_TRACE_ELEMENTWISE},
-    {"rope", ST_TRACE_ELEMENTWISE},
-    {"pointwise", ST_TRACE_ELEMENTWISE},
-    {"triton_poi", ST_TRACE_ELEMENTWISE},
-    {"triton_red", ST_TRACE_ELEMENTWISE},
-    {"triton_per", ST_TRACE_ELEMENTWISE},
-    {"fused", ST_TRACE_ELEMENTWISE},
-    {"triton_", ST_TRACE_ELEMENTWISE}, /* of Inductor before 2023, whose names say no more */
-};
-
-const char *st_trace_class_name(st_trace_class class_)
-{
-    static const char *const names[ST_TRACE_CLASSES] = {
-        "gemm", "attention", "norm", "elementwise", "optimizer", "memory", "communication", "other",
-    };
-    return class_ < ST_TRACE_CLASSES ? names[class_] : "";
-}
-
-st_trace_class st_trace_classify(const char *name)
-{
-    char lower[LONGEST_LOOK + 1];
-    size_t length = strnlen(name, LONGEST_LOOK);
-    for (size_t i = 0; i < length; i++)
-        lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
-    lower[length] = '\0';
-    for (size_t i = 0; i < ST_COUNT(patterns); i++)
-        if (strstr(lower, patterns[i].text) != NULL)
-            return patterns[i].class_;
-    return ST_TRACE_OTHER;
-}
 
 typedef struct call_pattern {
     const char *text;
@@ -185,13 +49,14 @@ enum { FIRST_ITEMS = 256 };
 #define ADD(list, count, capacity, item)                                                           \
     (st_xdone(ST_ROOM(list, count, capacity)), list[count++] = (item), ST_OK)
 
-void st_store_create(const char *file, st_store **store)
+void st_store_create(const char *file, const st_trace_options *options, st_store **store)
 {
     st_store *made = st_xcalloc(1, sizeof *made);
     st_xdone(st_names_init(&made->names) == ST_OK);
     size_t length = strlen(file) + 1;
     made->file = st_xmalloc(length);
     memcpy(made->file, file, length);
+    made->kernel_classes = options != NULL ? options->classes : NULL;
     made->trace = (st_trace){.file = made->file,
                              .base_ns = -1,
                              .rank = -1,
@@ -320,7 +185,8 @@ void st_store_class(st_store *store, uint32_t name, uint8_t *class_)
 {
     reserve_bytes(&store->classes, name, &store->class_capacity);
     if (store->classes[name] == 0)
-        store->classes[name] = (uint8_t)(1 + st_trace_classify(store->names.texts[name]));
+        store->classes[name] =
+            (uint8_t)(1 + st_trace_class_of(store->kernel_classes, store->names.texts[name]));
     *class_ = (uint8_t)(store->classes[name] - 1);
 }
 

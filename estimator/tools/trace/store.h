@@ -11,6 +11,7 @@ typedef struct st_store {
     st_names names;
     uint8_t *calls;   /* by name: st_trace_call + 1, 0: not asked yet */
     uint8_t *classes; /* by name: st_trace_class + 1, 0: not asked yet */
+    const st_trace_classes *kernel_classes;
     size_t call_capacity;
     size_t class_capacity;
     size_t event_capacity;
@@ -25,7 +26,8 @@ typedef struct st_store {
     char *file;
 } st_store;
 
-void st_store_create(const char *file, st_store **store);
+/* Of `options`, which may be NULL, only the classes count. */
+void st_store_create(const char *file, const st_trace_options *options, st_store **store);
 void st_store_destroy(st_store *store);
 
 /* Functions below report nothing: ST_ERR_MEMORY, or ST_ERR_LIMIT where there is too much. */

@@ -49,8 +49,9 @@ typedef enum st_trace_class {
 
 /* "gemm", "attention", "norm", "elementwise", "optimizer", "memory", "communication", "other". */
 const char *st_trace_class_name(st_trace_class class_);
-/* The class of a kernel by its name. */
+/* The class of a kernel by its name, by the library's table; see classes.h. */
 st_trace_class st_trace_classify(const char *name);
+typedef struct st_trace_classes st_trace_classes;
 
 /* What a call does to the order of things. */
 typedef enum st_trace_call {
@@ -207,6 +208,7 @@ typedef struct st_trace_options {
     bool without_operators; /* they are for the task graph alone */
     size_t part; /* of a file of several ranks: which one, from 1 on; 0: the file as it is */
     const struct st_visitor *visitor; /* who looks at every event; see scan.h */
+    const st_trace_classes *classes;  /* of kernels; NULL: the library's */
 } st_trace_options;
 
 /* Reads one file. `options` may be NULL. */

@@ -3,15 +3,24 @@
 
 #include "base/text.h"
 #include "trace/bytes.h"
+#include "trace/classes.h"
+
+st_status cli_read_set(cli_run *run, const char *const *files, size_t count,
+                       st_trace_options *options, st_trace_set **set)
+{
+    options->partial = run->common.partial;
+    st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = st_trace_classes_load(run->paths, run->arena, &options->classes, run->errors);
+    return status == ST_OK ? st_trace_set_read(files, count, options, set, run->errors) : status;
+}
 
 st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set)
 {
-    st_trace_options options = {.partial = run->common.partial,
-                                .details = (needs & CLI_TRACE_DETAILS) != 0,
+    st_trace_options options = {.details = (needs & CLI_TRACE_DETAILS) != 0,
                                 .without_operators = (needs & CLI_TRACE_OPERATORS) == 0};
     st_trace_set *made = NULL;
-    st_status status =
-        st_trace_set_read(run->arguments, run->argument_count, &options, &made, run->errors);
+    st_status status = cli_read_set(run, run->arguments, run->argument_count, &options, &made);
     if (status == ST_OK && run->common.steps != NULL)
         status = st_trace_cut_steps(made, run->common.steps, run->errors);
     if (status == ST_OK)

@@ -22,6 +22,10 @@ enum {
     CLI_TRACE_GRAPH = 4 | CLI_TRACE_OPERATORS
 };
 
+/* Reads files as one job, with --partial and the classes of kernels of the search path. */
+st_status cli_read_set(cli_run *run, const char *const *files, size_t count,
+                       st_trace_options *options, st_trace_set **set) ST_NODISCARD;
+
 /* Reads the files of the command line as one job, and leaves the steps of --steps. */
 st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set) ST_NODISCARD;
 

@@ -562,12 +562,11 @@ static int run_whatif(cli_run *run)
     st_trace_set *set = NULL;
     st_trace_graph *graph = NULL;
     st_trace_outcome outcome = {0};
-    st_trace_options reading = {.partial = run->common.partial};
+    st_trace_options reading = {0};
     st_status status = take_change(&own);
     reading.details = own.gpu_sets.count > 0;
     if (status == ST_OK)
-        status =
-            st_trace_set_read(run->arguments, run->argument_count, &reading, &set, run->errors);
+        status = cli_read_set(run, run->arguments, run->argument_count, &reading, &set);
     own.set = set;
     if (status == ST_OK)
         status = check_gpu(&own, set);

@@ -544,8 +544,8 @@ static const cli_example diff_examples[] = {
 
 static st_status read_side(cli_run *run, size_t side, st_trace_set **set)
 {
-    st_trace_options options = {.partial = run->common.partial, .details = true};
-    return st_trace_set_read(&run->arguments[side], 1, &options, set, run->errors);
+    st_trace_options options = {.details = true};
+    return cli_read_set(run, &run->arguments[side], 1, &options, set);
 }
 
 static int run_diff(cli_run *run)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See classes.h. */
+#include "trace/classes.h"
+
+#include "base/chars.h"
+#include "base/memory.h"
+#include "base/yaml_read.h"
+#include "steptime/tool/input_files.h"
+#include "trace/xalloc.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum {
+    LONGEST_LOOK = 600, /* template arguments behind it say nothing new */
+    MOST_LINES = 1000,
+    MOST_PARTS = 1000
+};
+
+typedef struct st_trace_class_part {
+    const char *text; /* lower case; '*' between parts that follow each other */
+    st_trace_class class_;
+} st_trace_class_part;
+
+static const char *const class_names[ST_TRACE_CLASSES] = {
+    "gemm", "attention", "norm", "elementwise", "optimizer", "memory", "communication", "other"};
+
+const char *st_trace_class_name(st_trace_class class_)
+{
+    return class_ < ST_TRACE_CLASSES ? class_names[class_] : "";
+}
+
+/* ---- the table ---- */
+
+static st_status read_classes(const st_yaml_node *root, st_arena *arena, st_trace_classes *made,
+                              st_errors *errors)
+{
+    static const char *const known[] = {"classes", "source"};
+    static const char *const line_keys[] = {"class", "names"};
+    st_trace_class_part *parts = NULL;
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = root->place.file};
+    if (!st_read_is(&reader, root, ST_YAML_MAP, "classes of kernels must be a map"))
+        return reader.status;
+    st_read_keys(&reader, root, "classes of kernels", known, ST_COUNT(known), 1);
+    const st_yaml_node *lines = st_read_list(&reader, root, "classes", MOST_LINES);
+    for (size_t i = 0; lines != NULL && i < lines->count; i++) {
+        const st_yaml_node *line = lines->items[i];
+        if (!st_read_is(&reader, line, ST_YAML_MAP, "a line must be a map"))
+            continue;
+        st_read_keys(&reader, line, "a line", line_keys, ST_COUNT(line_keys), 2);
+        const char *name = st_read_text(&reader, line, "class", NULL);
+        const st_yaml_node *names = st_read_list(&reader, line, "names", MOST_PARTS);
+        size_t class_ = name != NULL
+                            ? st_find_text(class_names, ST_TRACE_CLASSES, sizeof(char *), name)
+                            : SIZE_MAX;
+        if (name != NULL && class_ == SIZE_MAX)
+            ST_NOTE(&reader, ST_ERR_NAME, st_yaml_get(line, "class")->place,
+                    "unknown class '%.80s'" ST_HINT "%s", name,
+                    st_errors_nearest(errors, name, class_names, ST_TRACE_CLASSES));
+        size_t count = 0;
+        const char **texts =
+            names != NULL ? st_read_texts(&reader, names, "an entry of 'names'", &count) : NULL;
+        for (size_t k = 0; texts != NULL && k < count && class_ != SIZE_MAX; k++) {
+            char *text = st_xcopy(arena, texts[k], strlen(texts[k]));
+            for (char *c = text; *c != '\0'; c++)
+                *c = st_to_lower(*c);
+            const st_trace_class_part part = {text, (st_trace_class)class_};
+            ST_XAPPEND(arena, parts, made->count, part);
+        }
+    }
+    made->parts = parts;
+    return reader.status;
+}
+
+/* The library's own, read once and kept. */
+static struct {
+    pthread_once_t once;
+    st_trace_classes classes;
+} own = {.once = PTHREAD_ONCE_INIT};
+
+static void read_own(void)
+{
+    const st_place nowhere = {0};
+    const st_yaml_node *root = NULL;
+    st_source source = {0};
+    st_arena *arena = st_xarena(); /* lives as long as the program */
+    st_errors *errors = st_xmemory(st_errors_create());
+    st_status status =
+        st_file_read("<embedded>/configs/kernels/classes.yaml", nowhere, arena, &source, errors);
+    if (status == ST_OK)
+        status = st_yaml_read(&source, arena, &root, errors);
+    if (status == ST_OK)
+        (void)read_classes(root, arena, &own.classes, errors);
+    st_errors_destroy(errors);
+}
+
+static const st_trace_classes *own_classes(void)
+{
+    (void)pthread_once(&own.once, read_own);
+    return &own.classes;
+}
+
+st_status st_trace_classes_load(const st_paths *paths, st_arena *arena,
+                                const st_trace_classes **classes, st_errors *errors)
+{
+    const st_trace_classes *library = own_classes();
+    const st_yaml_node *root = NULL;
+    st_trace_classes users = {0};
+    *classes = library;
+    if (paths == NULL)
+        return ST_OK;
+    st_status status =
+        st_paths_read_yaml(paths, ST_FOLDER_KERNELS, "classes", arena, &root, errors);
+    if (status == ST_OK)
+        status = read_classes(root, arena, &users, errors);
+    if (status != ST_OK)
+        return status;
+    st_trace_classes *made = st_xalloc(arena, 1, sizeof *made);
+    st_trace_class_part *parts =
+        st_xalloc(arena, users.count + library->count + 1, sizeof *made->parts);
+    for (size_t i = 0; i < users.count + library->count; i++)
+        parts[i] = i < users.count ? users.parts[i] : library->parts[i - users.count];
+    *made = (st_trace_classes){parts, users.count + library->count};
+    *classes = made;
+    return ST_OK;
+}
+
+/* ---- looking up ---- */
+
+/* The parts between '*', each behind the one before it. */
+static bool has_parts(const char *name, const char *text)
+{
+    for (;;) {
+        char part[LONGEST_LOOK];
+        size_t length = strcspn(text, "*");
+        if (length >= sizeof part)
+            return false;
+        memcpy(part, text, length);
+        part[length] = '\0';
+        const char *found = strstr(name, part);
+        if (found == NULL || text[length] == '\0')
+            return found != NULL;
+        name = found + length;
+        text += length + 1;
+    }
+}
+
+st_trace_class st_trace_class_of(const st_trace_classes *classes, const char *name)
+{
+    char lower[LONGEST_LOOK + 1];
+    const st_trace_classes *table = classes != NULL ? classes : own_classes();
+    size_t length = strnlen(name, LONGEST_LOOK);
+    for (size_t i = 0; i < length; i++)
+        lower[i] = st_to_lower(name[i]);
+    lower[length] = '\0';
+    for (size_t i = 0; i < table->count; i++) {
+        const char *text = table->parts[i].text;
+        bool fits =
+            strchr(text, '*') == NULL ? strstr(lower, text) != NULL : has_parts(lower, text);
+        if (fits)
+            return table->parts[i].class_;
+    }
+    return ST_TRACE_OTHER;
+}
+
+st_trace_class st_trace_classify(const char *name)
+{
+    return st_trace_class_of(NULL, name);
+}
