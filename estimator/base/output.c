@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -122,6 +123,32 @@ static char *real_name(const char *name)
     return realpath(name, NULL);
 }
 
+/* Where a file of this name will be: at the end of links that lead to nothing yet, as a shell's ">"
+ * has it. NULL: errno. */
+static char *future_name(const char *name)
+{
+    enum { MOST_LINKS = 40 };
+    char *path = strdup(name);
+    struct stat seen;
+    for (int link = 0; path != NULL && lstat(path, &seen) == 0 && S_ISLNK(seen.st_mode); link++) {
+        char text[PATH_MAX];
+        ssize_t length = link < MOST_LINKS ? readlink(path, text, sizeof text) : -1;
+        const char *slash = strrchr(path, '/');
+        size_t folder =
+            length > 0 && text[0] != '/' && slash != NULL ? (size_t)(slash - path) + 1 : 0;
+        char *next = length > 0 ? malloc(folder + (size_t)length + 1) : NULL;
+        errno = link == MOST_LINKS ? ELOOP : errno;
+        if (next != NULL) {
+            memcpy(next, path, folder);
+            memcpy(next + folder, text, (size_t)length);
+            next[folder + (size_t)length] = '\0';
+        }
+        free(path);
+        path = next;
+    }
+    return path;
+}
+
 /* What is at the path now: nothing, a file, or, `special`, a device or a pipe. */
 static int look_up(st_output *output, struct stat *old, bool *exists, bool *special)
 {
@@ -138,8 +165,21 @@ static int look_up(st_output *output, struct stat *old, bool *exists, bool *spec
         return EISDIR;
     if (*special)
         return 0;
-    output->real = *exists ? real_name(output->name) : strdup(output->name);
+    output->real = *exists ? real_name(output->name) : future_name(output->name);
     return output->real != NULL ? 0 : errno != 0 ? errno : ENOMEM;
+}
+
+/* The new file has the permissions of the old one and, where this user may, its owner and group. */
+static int keep_owner(int file, const struct stat *old)
+{
+    struct stat made;
+    if (fstat(file, &made) != 0)
+        return errno;
+    if ((made.st_uid != old->st_uid || made.st_gid != old->st_gid) &&
+        fchown(file, old->st_uid, old->st_gid) != 0 && fchown(file, (uid_t)-1, old->st_gid) != 0 &&
+        errno != EPERM)
+        return errno;
+    return fchmod(file, old->st_mode & PERMISSIONS) == 0 ? 0 : errno;
 }
 
 static int open_output(st_output *output)
@@ -160,9 +200,8 @@ static int open_output(st_output *output)
         if (target_fault == 0 && !output->unnamed)
             target_fault = name_temporary(&output->where, &output->file);
         output->file_made = target_fault == 0 && !output->unnamed;
-        if (target_fault == 0 && replaced != NULL &&
-            fchmod(output->file, replaced->st_mode & PERMISSIONS) != 0)
-            target_fault = errno;
+        if (target_fault == 0 && replaced != NULL)
+            target_fault = keep_owner(output->file, replaced);
         return target_fault;
     }
     output->in_place = true;

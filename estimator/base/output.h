@@ -10,8 +10,8 @@
 
 /*
  * Writes an unnamed file in the same folder, or where the system has none a temporary one, syncs it
- * and renames it. A file that
- * existed keeps its permissions, and a symbolic link goes on pointing to what it names. Devices and
+ * and renames it. A file that existed keeps its permissions and, where this user may, its owner; a
+ * symbolic link goes on pointing to what it names, also where that is not there yet. Devices and
  * pipes are written to as they are. Folders and files without write permission are refused; on
  * failure nothing is left behind.
  */

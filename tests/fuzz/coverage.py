@@ -82,6 +82,7 @@ READERS = {
     'trace': ['estimator/tools/trace/read.c', 'estimator/tools/trace/scan.c', 'estimator/tools/trace/event_draft.c'],
     'validation': ['estimator/tools/fit/steps/source.c', 'estimator/tools/fit/steps/cases_read.c'],
     'whatif_keys': ['estimator/tools/trace/whatif_keys.c'],
+    'wire': ['estimator/core/plugin/isolate_answer.c', 'estimator/core/plugin/isolate_descriptor.c', 'estimator/core/plugin/ipc.c'],
     'xplane': ['estimator/tools/trace/xplane.c'],
 }
 MARKS = ('<!-- table: ./dev fuzz-coverage --update -->\n', '<!-- end of the table -->\n')

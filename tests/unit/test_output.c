@@ -131,6 +131,42 @@ TEST_OF(a_symbolic_link_stays_one, fixture *own, make_fixture, drop_fixture)
     assert_int_equal(count_files(own), 2);
 }
 
+TEST_OF(a_link_to_nothing_makes_what_it_names, fixture *own, make_fixture, drop_fixture)
+{
+    struct stat status;
+    assert_int_equal(symlink("a", path_in(own, "b")), 0);
+    char target[128];
+    (void)snprintf(target, sizeof target, "%s", path_in(own, "b"));
+    assert_int_equal(symlink(target, path_in(own, "link")), 0);
+    assert_int_equal(write_text(own, "link", "2.385"), ST_OK);
+    assert_holds(own, "a", "2.385");
+    assert_int_equal(lstat(path_in(own, "link"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(count_files(own), 3);
+    assert_int_equal(remove(path_in(own, "a")), 0);
+    assert_int_equal(remove(path_in(own, "b")), 0);
+    assert_int_equal(symlink("link", path_in(own, "b")), 0); /* two that name each other */
+    assert_refused(own, "link", "error: cannot write the file: Too many levels of symbolic links");
+    assert_int_equal(remove(path_in(own, "b")), 0);
+    assert_int_equal(symlink("none/a", path_in(own, "b")), 0);
+    assert_refused(own, "link", "error: cannot write the file: the folder does not exist");
+}
+
+TEST_OF(a_file_keeps_its_owner, fixture *own, make_fixture, drop_fixture)
+{
+    struct stat status;
+    if (geteuid() != 0)
+        skip(); /* only root may give files away */
+    assert_int_equal(write_text(own, "a", "old"), ST_OK);
+    assert_int_equal(chown(path_in(own, "a"), 2385, 2386), 0);
+    assert_int_equal(chmod(path_in(own, "a"), 0640), 0);
+    assert_int_equal(write_text(own, "a", "2.385"), ST_OK);
+    assert_int_equal(stat(path_in(own, "a"), &status), 0);
+    assert_int_equal(status.st_uid, 2385);
+    assert_int_equal(status.st_gid, 2386);
+    assert_int_equal(permissions(own, "a"), 0640);
+}
+
 TEST_OF(what_cannot_be_a_file_is_refused, fixture *own, make_fixture, drop_fixture)
 {
     assert_int_equal(mkdir(path_in(own, "folder"), 0700), 0);

@@ -136,6 +136,27 @@ TEST(servers_may_not_start)
     assert_string_equal(reason, "it ended its process");
 }
 
+/* A process cannot claim walls that it does not have: they are read before it opens anything. */
+static int claim_walls(void *context, st_remote_lane *lane)
+{
+    (void)context;
+    lane->walls = UINT32_MAX;
+    lane->text_length = UINT32_MAX;
+    return 0;
+}
+
+TEST(walls_are_read_before_anything_is_opened)
+{
+    static char reason[ST_REMOTE_TEXT];
+    const st_remote_server server = {.open = claim_walls, .serve = serve, .limit_ms = 20000};
+    (void)state;
+    st_remote *remote = st_remote_start(&server, reason);
+    if (remote == NULL)
+        fail_msg("%s", reason);
+    assert_true(st_remote_walls(remote) < UINT32_MAX);
+    st_remote_stop(remote);
+}
+
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 static int evaluate(void *instance, size_t rows, const double *const *columns, double *values)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of a plugin: blocks of rows, and the terms behind one row. */
 #include "plugin/isolate.h"
+#include "plugin/isolate_answer.h"
 #include "plugin/ipc.h"
-
-#include "base/utf8.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,6 +61,14 @@ static void fill_lane(const st_plugin_provider *shown, size_t rows, const uint32
     }
 }
 
+/* What was answered, copied before it is read: the other process can still write its words. */
+static const char *copy_answer(st_arena *arena, const st_remote_lane *lane, size_t *length)
+{
+    const uint32_t claimed = lane->text_length;
+    *length = claimed < ST_REMOTE_TEXT ? claimed : ST_REMOTE_TEXT;
+    return st_arena_copy(arena, lane->text, *length);
+}
+
 static st_status evaluate_apart(const st_plugin_instance *instance, size_t provider, size_t rows,
                                 const double *const *columns, double *values)
 {
@@ -84,18 +91,15 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
     } else if (memo != NULL && st_remote_ask(instance->remote, lane)) {
         status = lane->result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
         st_call_memo_end(memo, status == ST_OK ? lane->values : NULL, values);
-        /* What the plugin said meanwhile: an error, and warnings. */
-        const st_plugin_host *host = &instance->host;
-        size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
-        st_ipc_reader from = {.at = lane->text, .end = lane->text + length};
-        const char *error = length > 0 ? st_ipc_read(&from) : NULL;
-        const char *warnings = length > 0 ? st_ipc_read(&from) : NULL;
-        if (error != NULL)
-            host->error(host->context, error);
-        while (warnings != NULL && *warnings != '\0') {
-            host->log(host->context, ST_PLUGIN_LOG_WARNING, warnings);
-            warnings += strcspn(warnings, "\n");
-            warnings += *warnings != '\0' ? 1 : 0;
+        if (lane->text_length > 0) {
+            st_arena *arena = st_arena_create();
+            size_t length = 0;
+            const char *text = arena != NULL ? copy_answer(arena, lane, &length) : NULL;
+            if (text != NULL)
+                st_answer_said(text, length, &instance->host);
+            else
+                status = ST_ERR_MEMORY;
+            st_arena_destroy(arena);
         }
     } else if (memo != NULL) {
         st_call_memo_end(memo, NULL, values);
@@ -146,62 +150,13 @@ st_status st_plugin_evaluate(const st_plugin_instance *instance, size_t provider
     return result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
 }
 
-/* Terms on their way from a plugin; what makes no sense is left out. */
-typedef struct gathering {
-    st_arena *arena;
-    st_provider_term *terms;
-    size_t count;
-    bool failed;
-} gathering;
-
-/* The text with controls and broken bytes as '?'; NULL when out of memory. */
-static const char *clean_copy(st_arena *arena, const char *text)
-{
-    size_t length = text == NULL ? 0 : strnlen(text, ST_PLUGIN_MAX_TEXT);
-    char *copy = st_arena_copy(arena, text, length);
-    for (size_t i = 0; copy != NULL && i < length;) {
-        uint32_t code = 0;
-        size_t size = st_utf8_decode(copy + i, length - i, &code);
-        if (size == 0 || st_utf8_is_control(code))
-            copy[i] = '?';
-        i += size > 0 ? size : 1;
-    }
-    return copy;
-}
-
-static void add_term(void *context, const st_plugin_term *raw)
-{
-    gathering *gather = context;
-    st_plugin_term term = {0};
-    uint32_t size_bytes = 0;
-    if (raw == NULL || gather->count == ST_PLUGIN_MAX_TERMS)
-        return;
-    memcpy(&size_bytes, raw, sizeof(size_bytes));
-    if (size_bytes < offsetof(st_plugin_term, doc) + sizeof(term.doc))
-        return;
-    memcpy(&term, raw, size_bytes < sizeof(term) ? size_bytes : sizeof(term));
-    st_unit unit = st_unit_one();
-    if (term.unit != NULL && term.unit[0] != '\0' &&
-        st_unit_parse(term.unit, strnlen(term.unit, sizeof(unit.text)), (st_place){0}, &unit,
-                      NULL) != ST_OK)
-        unit = st_unit_one();
-    const st_provider_term made = {.name = clean_copy(gather->arena, term.name),
-                                   .doc = clean_copy(gather->arena, term.doc),
-                                   .text = term.text == NULL ? NULL
-                                                             : clean_copy(gather->arena, term.text),
-                                   .value = term.value,
-                                   .unit = unit,
-                                   .part = (term.flags & ST_PLUGIN_PART) != 0};
-    gather->failed = !ST_APPEND(gather->arena, gather->terms, gather->count, made);
-}
-
 static st_status explain_apart(const st_plugin_instance *instance, size_t provider,
                                const double *const *columns, st_arena *arena,
                                st_provider_account *account)
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
     st_remote_lane *lane = st_remote_take(instance->remote);
-    gathering gather = {.arena = arena};
+    st_status status = ST_OK;
     lane->kind = ST_ISOLATE_EXPLAIN;
     lane->provider = (uint32_t)provider;
     *account = (st_provider_account){0};
@@ -209,32 +164,14 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
     if (fits)
         fill_lane(shown, 1, &(uint32_t){0}, columns, lane);
     if (fits && st_remote_ask(instance->remote, lane)) {
-        size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
-        st_ipc_reader from = {.at = lane->text, .end = lane->text + length};
-        const char *refusal = st_ipc_read(&from);
-        /* Terms that come from another process pass where those of a plugin do. */
-        size_t count = st_ipc_read_count(&from, ST_PLUGIN_MAX_TERMS);
-        for (size_t i = 0; i < count && !from.broken; i++) {
-            st_plugin_term term = {.struct_size = sizeof term};
-            term.flags = (uint32_t)st_ipc_read_count(&from, UINT32_MAX);
-            term.name = st_ipc_read(&from);
-            term.unit = st_ipc_read(&from);
-            term.value = st_ipc_read_number(&from);
-            term.text = st_ipc_read(&from);
-            term.doc = st_ipc_read(&from);
-            if (!from.broken)
-                add_term(&gather, &term);
-        }
-        account->refusal = refusal != NULL ? clean_copy(arena, refusal) : NULL;
+        size_t length = 0;
+        const char *text = copy_answer(arena, lane, &length);
+        status = text != NULL ? st_answer_account(text, length, arena, account) : ST_ERR_MEMORY;
     } else {
-        account->refusal = clean_copy(arena, st_remote_reason(instance->remote));
+        account->refusal = st_answer_clean(arena, st_remote_reason(instance->remote));
     }
     st_remote_give(instance->remote, lane);
-    if (account->refusal == NULL) {
-        account->terms = gather.terms;
-        account->count = gather.count;
-    }
-    return gather.failed ? ST_ERR_MEMORY : ST_OK;
+    return status;
 }
 
 static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane, st_arena *arena,
@@ -294,7 +231,7 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
                             st_provider_account *account)
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
-    gathering gather = {.arena = arena};
+    st_answer_terms gather = {.arena = arena};
     *account = (st_provider_account){0};
     if (instance->remote != NULL)
         return explain_apart(instance, provider, columns, arena, account);
@@ -306,7 +243,7 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
                    !isfinite(value) || value < 0;
     if (shown->explain != NULL) {
         const st_plugin_sink sink = {
-            .struct_size = sizeof(st_plugin_sink), .context = &gather, .term = add_term};
+            .struct_size = sizeof(st_plugin_sink), .context = &gather, .term = st_answer_add_term};
         st_guard guard;
         st_guard_begin(&guard, instance->module->who, shown->name, true);
         refused = shown->explain(instance->instance, columns, &sink) != ST_PLUGIN_OK || refused;
@@ -316,7 +253,7 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
         return ST_ERR_MEMORY;
     if (refused) {
         const char *error = st_instance_error(instance, arena);
-        account->refusal = error == NULL ? NULL : clean_copy(arena, error);
+        account->refusal = error == NULL ? NULL : st_answer_clean(arena, error);
     } else {
         account->terms = gather.terms;
         account->count = gather.count;

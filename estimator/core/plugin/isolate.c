@@ -5,7 +5,7 @@
  * (remote.h). This process never has the plugin's code. What comes back is verified as what a
  * plugin in this process says is: descriptor, values, terms and texts.
  */
-#include "plugin/isolate.h"
+#include "plugin/isolate_answer.h"
 
 #include "job/files.h"
 #include "plugin/child.h"
@@ -116,15 +116,6 @@ static st_status start(st_plugin_instance *instance, const st_plugin_given *give
     return status;
 }
 
-static st_status refuse(const st_plugin_module *module, st_place place, const char *reason,
-                        st_errors *errors)
-{
-    static const char mark[] = "cannot be used: ";
-    const char *found = strstr(reason, mark);
-    return st_module_fail(module, ST_ERR_PROVIDER, place,
-                          found != NULL ? found + strlen(mark) : reason, errors);
-}
-
 st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place place,
                                st_arena *arena, const st_plugin_module **module, st_errors *errors)
 {
@@ -149,31 +140,18 @@ st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place
     visit request = {.paths = paths, .file = loaded->file};
     status = st_child_run(describe, &request, &limits, arena, &result, errors);
     if (status == ST_OK) {
-        /* What the plugin is, as a process of its request has seen it. */
-        st_ipc_reader from = {.at = result.text, .end = result.text + result.length};
-        if (result.end != ST_CHILD_DONE) {
-            const char *reason = st_child_end_text(&result, LOAD_LIMIT_MS, arena);
-            status =
-                reason != NULL ? refuse(loaded, place, reason, errors) : st_out_of_memory(errors);
-        } else {
-            const char *verdict = st_ipc_read(&from);
-            if (verdict != NULL && strcmp(verdict, "-") == 0) {
-                const char *reason = st_ipc_read(&from);
-                status = refuse(loaded, place, reason != NULL ? reason : st_child_forged, errors);
-            } else {
-                const st_plugin *raw =
-                    verdict != NULL && strcmp(verdict, "+") == 0
-                        ? st_isolate_take(from.at, (size_t)(from.end - from.at), arena)
-                        : NULL;
-                status = raw != NULL ? st_module_describe(loaded, raw, place, arena, errors)
-                                     : refuse(loaded, place, st_child_forged, errors);
-            }
-        }
+        const char *reason =
+            result.end == ST_CHILD_DONE ? NULL : st_child_end_text(&result, LOAD_LIMIT_MS, arena);
+        if (result.end == ST_CHILD_DONE)
+            status = st_answer_module(loaded, result.text, result.length, place, arena, errors);
+        else
+            status = reason != NULL ? st_module_fail(loaded, ST_ERR_PROVIDER, place, reason, errors)
+                                    : st_out_of_memory(errors);
     }
     if (status == ST_OK && strchr(name, '/') == NULL && strcmp(loaded->shown.id, name) != 0)
-        status = refuse(loaded, place,
-                        st_errors_text(errors, "its id is '%s', not '%s'", loaded->shown.id, name),
-                        errors);
+        status = st_module_fail(
+            loaded, ST_ERR_PROVIDER, place,
+            st_errors_text(errors, "its id is '%s', not '%s'", loaded->shown.id, name), errors);
     if (status == ST_OK)
         *module = loaded;
     return status;

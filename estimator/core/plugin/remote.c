@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See remote.h. A lane's state goes from IDLE to ASKED, by the host, to ANSWERED, by the server.
- * Both sides look for some microseconds before they sleep on it, so that a block of rows costs its
- * copies and little more; the host wakes up every few milliseconds to see whether anybody is there.
+ * The first lane begins with CONFINED: the host notes what confines the process and asks it to open
+ * the plugin, OPENING. Both sides look for some microseconds before they sleep on it, so that a
+ * block of rows costs its copies and little more; the host wakes up every few milliseconds to see
+ * whether anybody is there.
  */
 #define _GNU_SOURCE /* syscall, mmap; NOLINT(bugprone-reserved-identifier) */
 
@@ -30,7 +32,7 @@
 #include <sys/syscall.h>
 #endif
 
-enum { IDLE, ASKED, ANSWERED };
+enum { IDLE, ASKED, ANSWERED, CONFINED, OPENING };
 enum { MOST_LANES = 16, LOOKS = 4000, NAP_MS = 5, IDLE_NAP_MS = 1000, LOOK_FOR_KEEPER_MS = 200 };
 
 struct st_remote {
@@ -119,6 +121,11 @@ static void be_server(const st_remote *remote, unsigned walls)
     pid_t keeper = getppid();
     st_remote_lane *first = &remote->lanes[0];
     first->walls = walls | st_confine(&(st_confine_limits){remote->server.memory_bytes, -1, NULL});
+    atomic_store_explicit(&first->state, CONFINED, memory_order_release);
+    wake(&first->state);
+    while (atomic_load_explicit(&first->state, memory_order_acquire) == CONFINED &&
+           getppid() == keeper)
+        sleep_while(&first->state, CONFINED, NAP_MS);
     first->result = remote->server.open(remote->server.context, first);
     for (size_t i = 0; i < remote->lane_count && first->result == 0; i++) {
         pthread_t thread;
@@ -184,9 +191,10 @@ static bool wait_for_answer(st_remote *remote, st_remote_lane *lane, uint32_t fr
     return true;
 }
 
+/* At most its bytes are read: the text may be another process's. */
 static void set_reason(char *reason, const char *text)
 {
-    (void)snprintf(reason, ST_REMOTE_TEXT, "%s", text);
+    (void)snprintf(reason, ST_REMOTE_TEXT, "%.*s", ST_REMOTE_TEXT - 1, text);
 }
 
 static bool begin(st_remote *remote, char *reason)
@@ -200,16 +208,17 @@ static bool begin(st_remote *remote, char *reason)
         return false;
     }
     st_remote_lane *first = &remote->lanes[0];
-    if (!wait_for_answer(remote, first, IDLE)) {
-        set_reason(reason, remote->reason);
+    bool answered = wait_for_answer(remote, first, IDLE);
+    if (answered) {
+        remote->walls = first->walls;
+        atomic_store_explicit(&first->state, OPENING, memory_order_release);
+        wake(&first->state);
+        answered = wait_for_answer(remote, first, OPENING);
+    }
+    if (!answered || first->result != 0) {
+        set_reason(reason, answered ? first->text : remote->reason);
         return false;
     }
-    if (first->result != 0) {
-        first->text[sizeof first->text - 1] = '\0';
-        set_reason(reason, first->text);
-        return false;
-    }
-    remote->walls = first->walls;
     atomic_store(&first->state, IDLE);
     return true;
 }

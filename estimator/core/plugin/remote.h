@@ -25,8 +25,8 @@ typedef struct st_remote_lane {
     uint32_t provider;
     uint32_t rows;
     int32_t result;
-    uint32_t text_length;
-    uint32_t walls; /* around the process: namespaces.h; written before anything foreign runs */
+    _Atomic uint32_t text_length; /* read once: it may change between two looks */
+    uint32_t walls; /* around the process: namespaces.h; read before anything foreign runs */
     uint8_t given[ST_REMOTE_COLUMNS]; /* 1: the column is there */
     double values[ST_REMOTE_ROWS];
     char text[ST_REMOTE_TEXT];

@@ -231,7 +231,10 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
         status = st_fail(errors, ST_ERR_USAGE, (st_place){.file = wanted},
                          "a folder name must not end in '/'");
     } else {
+        sigset_t before;
+        st_signals_hold(&before);
         made = mkdtemp(folder.path) != NULL && st_scratch_note(folder.path);
+        st_signals_release(&before);
         if (!made || chmod(folder.path, 0755) != 0)
             status = fail(&folder, wanted, "cannot create the folder");
     }
