@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime docs: the pages that are written from tables and sheets. */
+#include "cli/schema.h"
 #include "cli/verbs.h"
 #include "estimate/report.h"
 #include "job/sections.h"
@@ -81,7 +82,18 @@ static st_status write_formulas(cli_run *run)
 
 static int run_docs(cli_run *run)
 {
+    static const struct {
+        const char *page, *section;
+    } schemas[] = {{"job-schema", ""},
+                   {"model-schema", "model"},
+                   {"cluster-schema", "cluster"},
+                   {"gpu-schema", "cluster.gpu"}};
     const char *page = run->arguments[0];
+    for (size_t i = 0; i < ST_COUNT(schemas); i++)
+        if (strcmp(page, schemas[i].page) == 0) {
+            cli_write_schema(schemas[i].section, &run->result);
+            return CLI_DONE;
+        }
     if (strcmp(page, "configuration") == 0)
         st_job_write_reference(&run->result);
     else if (strcmp(page, "commands") == 0)
@@ -95,12 +107,15 @@ static int run_docs(cli_run *run)
 
 const cli_verb cli_verb_docs = {
     .name = "docs",
-    .arguments = "configuration|commands|formulas|man",
+    .arguments = "PAGE",
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
-    .choices = "configuration commands formulas man",
+    .choices = "configuration commands formulas man job-schema model-schema cluster-schema "
+               "gpu-schema",
     .summary = "write a reference page",
     .doc = "Writes a page of the documentation from the program's own tables and sheets: the keys "
-           "of a job, the commands, the formulas of all sheets, or the man page.",
+           "of a job (configuration), the commands, the formulas of all sheets, the man page, or a "
+           "JSON Schema with which an editor completes and checks jobs, models, clusters or GPUs "
+           "(docs/editors.md).",
     .examples = examples,
     .options = option_rows,
     .run = run_docs,

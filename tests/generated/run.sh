@@ -41,6 +41,9 @@ page docs/configuration.md docs configuration
 page docs/commands.md docs commands
 page docs/formulas.md docs formulas --path "$root"
 page docs/man/steptime.1 docs man
+for kind in job model cluster gpu; do
+    page docs/schema/editors/$kind.json docs $kind-schema
+done
 page docs/completion/steptime.bash completion bash
 page docs/completion/_steptime completion zsh
 page docs/completion/steptime.fish completion fish
