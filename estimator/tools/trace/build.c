@@ -51,6 +51,7 @@ typedef struct rank_build {
     st_lists waits;          /* by event: dependencies, on GPU tasks of other streams */
     uint32_t *instance_of;   /* by event: an instance of the graph, or 0 */
     int64_t *transfer_ns;    /* by event, in an instance */
+    uint32_t *before;        /* by event: the task before it on its stream */
     st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
     st_task_id *lag_of_call; /* by event */
     uint32_t *slot_of;       /* by event: of a call 1 + its place in `slots`, or 0 */
@@ -681,6 +682,7 @@ static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t 
         first = add_delay(b, r, resource, &late);
     }
     r->out->tasks[event] = add_task(b, &spec);
+    r->before[event] = before;
     *stream_end_ns = end;
     /* The first task of a GPU task: its delay, or itself. */
     const st_task_id wait_first = first != ST_TASK_NONE ? first : r->out->tasks[event];
@@ -822,6 +824,7 @@ static void allocate_rank(builder *b, rank_build *r)
     r->slot_of = st_xalloc(b->scratch, events, sizeof *r->slot_of);
     r->instance_of = st_xalloc(b->scratch, events, sizeof *r->instance_of);
     r->transfer_ns = st_xalloc(b->scratch, events, sizeof *r->transfer_ns);
+    r->before = st_xalloc(b->scratch, events, sizeof *r->before);
     st_lists_make(&r->waits, r->order->trace->event_count, r->dependencies.count, waiter_of,
                   &r->dependencies, b->scratch);
     for (size_t i = 0; i < events; i++) {
@@ -874,6 +877,68 @@ static void add_instances(builder *b)
     }
 }
 
+/*
+ * Receives of buffered messages: each meets the moment at which its send begins, a task of no time
+ * that waits for all that the send does. Those of one direction follow each other.
+ */
+static void add_arrivals(builder *b)
+{
+    const st_messages *found = &b->collation.messages;
+    uint32_t resource = 0;
+    const st_trace_message *last = NULL;
+    for (size_t i = 0; i < found->count && b->status == ST_OK; i++) {
+        const st_trace_message *one = &found->items[i];
+        if (!one->buffered)
+            continue;
+        rank_build *from = &b->ranks[one->from];
+        st_task_id send = from->out->tasks[one->send];
+        if (last == NULL || last->from != one->from || last->to != one->to)
+            resource = add_resource(b, &b->ranks[one->to], ST_RESOURCE_HOST, "messages");
+        last = one;
+        st_task_spec spec = {.resource = resource,
+                             .name = b->delay_name,
+                             .category = b->delay_category,
+                             .instance = b->ranks[one->to].instance_of[one->receive]};
+        st_task_id arrival = add_task(b, &spec);
+        /* The delay of the send is right before it, if it has one. */
+        uint32_t before = from->before[one->send];
+        uint32_t call = from->order->call_of[one->send];
+        if (b->status == ST_OK && send > 0 &&
+            st_graph_task(b->graph, send - 1).resource == st_graph_task(b->graph, send).resource &&
+            st_graph_task(b->graph, send - 1).category == b->delay_category) {
+            add_edge(b, send - 1, arrival, ST_EDGE_USER);
+            continue;
+        }
+        if (before != ST_TRACE_NONE)
+            add_edge(b, from->out->tasks[before], arrival, ST_EDGE_USER);
+        if (call != ST_TRACE_NONE)
+            add_edge(b, from->lag_of_call[call], arrival, ST_EDGE_USER);
+        for (uint32_t k = from->waits.starts[one->send]; k < from->waits.starts[one->send + 1]; k++)
+            add_edge(b, from->out->tasks[waited_for(from, k)], arrival, ST_EDGE_USER);
+    }
+}
+
+/* An instance for each buffered message: what it takes from the moment on at which it is sent and
+ * awaited. */
+static void add_message_instances(builder *b)
+{
+    const st_messages *found = &b->collation.messages;
+    for (size_t i = 0; i < found->count && b->status == ST_OK; i++) {
+        const st_trace_message *one = &found->items[i];
+        rank_build *from = &b->ranks[one->from];
+        rank_build *to = &b->ranks[one->to];
+        const st_trace_event *receive = &to->order->trace->events[one->receive];
+        int64_t sent_ns = at(from, from->order->trace->events[one->send].start_ns);
+        int64_t begin_ns = at(to, receive->start_ns);
+        begin_ns = begin_ns > sent_ns ? begin_ns : sent_ns;
+        if (!one->buffered)
+            continue;
+        b->status = st_graph_instance(b->graph, 2, &to->instance_of[one->receive], b->errors);
+        int64_t rest_ns = at(to, st_trace_end_ns(receive)) - begin_ns;
+        to->transfer_ns[one->receive] = rest_ns > 0 ? rest_ns : 0;
+    }
+}
+
 /* Collectives of one run end when all ranks have come; those of two seldom do. */
 static st_status refuse_other_runs(builder *b)
 {
@@ -909,6 +974,8 @@ static void warn_alone(builder *b)
         for (size_t i = one->first; i < one->first + one->count; i++)
             meets[found->members[i].rank] = meets[found->members[i].rank] || !one->dropped;
     }
+    for (size_t i = 0; i < found->messages.count; i++)
+        meets[found->messages.items[i].from] = meets[found->messages.items[i].to] = true;
     for (size_t i = 0; i < count; i++) {
         if (members[i] == 0 || meets[i] || count < 2)
             continue;
@@ -967,6 +1034,18 @@ static st_status build(builder *b)
     out->instances = b->collation.edges;
     out->most_apart_ns = b->collation.most_apart_ns;
     out->inferred_groups = b->collation.inferred_groups;
+    out->message_count = b->collation.messages.count;
+    out->unmatched_messages = b->collation.messages.unmatched;
+    out->outside_messages = b->collation.messages.outside;
+    out->messages = st_xalloc(out->arena, out->message_count + 1, sizeof *out->messages);
+    if (out->message_count > 0)
+        memcpy(out->messages, b->collation.messages.items,
+               out->message_count * sizeof *out->messages);
+    if (out->unmatched_messages > 0)
+        st_report(b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                  "%zu sends or receives have no partner in the recordings: they keep their "
+                  "recorded durations",
+                  out->unmatched_messages);
     b->host_category = add_category(b, "host", ST_WORK_NONE);
     b->delay_category = add_category(b, "delay", ST_WORK_NONE);
     for (int i = 0; i < ST_TRACE_CLASSES; i++)
@@ -977,8 +1056,10 @@ static st_status build(builder *b)
     b->lag_name = add_name(b, "launch");
     b->delay_name = add_name(b, "delay");
     add_instances(b);
+    add_message_instances(b);
     for (size_t i = 0; i < count && b->status == ST_OK; i++)
         build_rank(b, &b->ranks[i]);
+    add_arrivals(b);
     return b->status == ST_OK ? st_graph_seal(b->graph, b->errors) : b->status;
 }
 

@@ -30,14 +30,13 @@ static const st_trace_event *event_of(const collator *c, const st_instance_membe
 /* --- who may meet whom --------------------------------------------------------------------------
  */
 
-/* The communicator of a kernel; 0: not known. Point to point needs its peer: left alone. */
+/* The communicator of a kernel; 0: not known. Messages are paired on their own. */
 static uint64_t communicator(const st_trace *trace, const st_trace_event *event, bool *alone)
 {
     if (event->detail == ST_TRACE_NONE)
         return 0;
     const st_trace_collective *meta = &trace->collectives[event->detail];
-    const char *name = st_trace_name(trace, meta->name);
-    *alone = strcmp(name, "send") == 0 || strcmp(name, "recv") == 0 || meta->group_size == 1;
+    *alone = st_message_is(trace, event, NULL) || meta->group_size == 1;
     if (meta->group == ST_TRACE_NONE && meta->ranks == ST_TRACE_NONE)
         return 0;
     uint64_t hash = st_hash_next_text(ST_HASH_BEGIN, st_trace_name(trace, meta->group));
@@ -375,10 +374,9 @@ static bool find_offset(const collator *c, uint32_t rank, const bool *known, int
     return true;
 }
 
-static void align_clocks(collator *c)
+static void align_clocks(collator *c, bool *known)
 {
     st_collation *made = c->made;
-    bool *known = st_xalloc(c->arena, c->count, sizeof *known);
     int64_t *differences = st_xmalloc((made->instance_count + 1) * sizeof *differences);
     made->offsets_ns = st_xalloc(c->arena, c->count, sizeof *made->offsets_ns);
     bool found = true;
@@ -434,6 +432,60 @@ static void form_instances(collator *c)
     }
 }
 
+/* Receivers and senders that wait for each other meet as collectives do. */
+static void add_messages(collator *c, bool *known)
+{
+    st_collation *made = c->made;
+    st_messages *found = &made->messages;
+    st_messages_find(c->orders, c->count, known, made->offsets_ns, c->arena, found);
+    size_t most = made->instance_count + found->count + 1;
+    st_instance *instances = st_xalloc(c->arena, most, sizeof *instances);
+    memcpy(instances, made->instances, made->instance_count * sizeof *instances);
+    made->instances = instances;
+    for (size_t i = 0; i < found->count; i++) {
+        const st_trace_message *one = &found->items[i];
+        st_instance_member member = {.rank = one->from, .event = one->send, .exact = one->exact};
+        if (one->buffered) {
+            made->edges.exact += one->exact;
+            made->edges.inferred += !one->exact;
+            continue;
+        }
+        made->instances[made->instance_count++] =
+            (st_instance){.first = made->member_count, .count = 2};
+        add_member(c, &member);
+        member.rank = one->to;
+        member.event = one->receive;
+        add_member(c, &member);
+    }
+}
+
+/* Two kernels that send or receive, nobody knows which: the one that was over before the other had
+ * begun sent into a buffer. */
+static bool is_buffered(collator *c, const st_instance *instance)
+{
+    const st_instance_member *members = &c->made->members[instance->first];
+    uint32_t last = 0;
+    if (instance->count != 2)
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const st_trace *trace = c->orders[members[i].rank].trace;
+        const st_trace_event *event = event_of(c, &members[i]);
+        if (event->detail != ST_TRACE_NONE ||
+            strstr(st_trace_name(trace, event->name), "SendRecv") == NULL)
+            return false;
+        int64_t end_ns = end_of(c, &members[i]) + c->made->offsets_ns[members[i].rank];
+        int64_t other_ns = end_of(c, &members[0]) + c->made->offsets_ns[members[0].rank];
+        last = end_ns > other_ns ? 1 : 0;
+    }
+    st_trace_message one = {.from = members[1 - last].rank,
+                            .send = members[1 - last].event,
+                            .to = members[last].rank,
+                            .receive = members[last].event,
+                            .buffered = true};
+    ST_XAPPEND(c->arena, c->made->messages.items, c->made->messages.count, one);
+    return true;
+}
+
 /* An instance in which one ends before another one has come is none. */
 static void settle_instance(collator *c, st_instance *instance)
 {
@@ -451,6 +503,10 @@ static void settle_instance(collator *c, st_instance *instance)
     }
     instance->dropped = instance->last_start_ns > first_end + TOLERANCE_NS;
     bool exact = made->members[instance->first].exact;
+    if (instance->dropped && is_buffered(c, instance)) {
+        made->edges.inferred++;
+        return;
+    }
     made->edges.contradicted += instance->dropped;
     made->edges.exact += !instance->dropped && exact;
     made->edges.inferred += !instance->dropped && !exact;
@@ -493,7 +549,9 @@ void st_collate(const st_order *orders, size_t count, st_arena *arena, st_collat
     st_sort(collation->members, collation->member_count, sizeof *collation->members,
             compare_members);
     form_instances(&c);
-    align_clocks(&c);
+    bool *known = st_xalloc(arena, count, sizeof *known);
+    align_clocks(&c, known);
+    add_messages(&c, known);
     for (size_t i = 0; i < collation->instance_count; i++)
         settle_instance(&c, &collation->instances[i]);
 }

@@ -8,7 +8,7 @@
 #ifndef STEPTIME_TRACE_DEPEND_H
 #define STEPTIME_TRACE_DEPEND_H
 
-#include "trace/link.h"
+#include "trace/messages.h"
 
 typedef enum st_dependency_kind {
     ST_DEPEND_STREAM, /* GPU task after GPU task of another stream */
@@ -63,6 +63,7 @@ typedef struct st_collation {
     st_instance *instances;
     size_t instance_count;
     int64_t *offsets_ns;    /* by rank: what to add to its times */
+    st_messages messages;
     size_t inferred_groups; /* of ranks, where no trace names any; 0: it is all ranks, or unknown */
     st_trace_edges edges;
     int64_t most_apart_ns; /* the largest spread of ends in an instance, after alignment */

@@ -209,6 +209,8 @@ static const args_key number_keys[] = {
     ARGS_KEY("Out msg nelems", out_elements),
     ARGS_KEY("Group size", group_size),
     ARGS_KEY("Seq", sequence),
+    ARGS_KEY("Src Rank", source),
+    ARGS_KEY("Dst Rank", destination),
 };
 
 static const args_key detail_keys[] = {
@@ -376,6 +378,8 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
                         .out_elements = -1,
                         .group_size = -1,
                         .sequence = -1,
+                        .source = -1,
+                        .destination = -1,
                         .blocks = -1};
     if (!st_scan_enter(scan, '{'))
         return false;

@@ -154,6 +154,8 @@ static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
                                 .out_elements = draft->out_elements,
                                 .group_size = draft->group_size,
                                 .sequence = draft->sequence,
+                                .source = draft->source,
+                                .destination = draft->destination,
                                 .channels = draft->blocks};
     return intern_given(r, draft->collective, &made.name) &&
            intern_given(r, draft->dtype, &made.dtype) &&

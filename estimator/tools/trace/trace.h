@@ -95,6 +95,8 @@ typedef struct st_trace_collective {
     int64_t out_elements;
     int64_t group_size;
     int64_t sequence;
+    int64_t source; /* of a message: ranks of the job, or places in the group, as frameworks differ */
+    int64_t destination;
     int64_t channels; /* of NCCL: the blocks of its kernel */
 } st_trace_collective;
 
@@ -352,6 +354,16 @@ typedef struct st_trace_queue {
     size_t waiting;   /* launches behind so many others that they wait for one of these */
 } st_trace_queue;
 
+/* A send and the receive that takes it. */
+typedef struct st_trace_message {
+    uint32_t from; /* ranks, indices */
+    uint32_t to;
+    uint32_t send; /* events */
+    uint32_t receive;
+    bool exact;    /* by sequence numbers */
+    bool buffered; /* the send does not wait for the receive */
+} st_trace_message;
+
 /* What holds for one rank of a graph. Times are of the graph: from the first event of any rank. */
 typedef struct st_trace_rank {
     const st_trace *trace;
@@ -394,6 +406,10 @@ typedef struct st_trace_graph {
     st_trace_rank *ranks;
     st_trace_edges instances; /* collectives of several ranks */
     size_t inferred_groups;   /* of ranks, that no trace names; 0: it is all ranks, or unknown */
+    st_trace_message *messages;
+    size_t message_count;
+    size_t unmatched_messages; /* sends and receives without a partner on a recorded rank */
+    size_t outside_messages;   /* those of ranks that are not recorded */
     int64_t most_apart_ns;    /* of the ends of one collective on different ranks, clocks aligned */
     st_arena *arena;
     void *delays; /* see st_trace_graph_explain */

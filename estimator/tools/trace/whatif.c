@@ -7,6 +7,7 @@
  * width; other group sizes change the transfers of their collectives as a ring does (Li et al.
  * 2024, eq. 2 to 5). Who waits for whom stays, and the replay shows the effect.
  */
+#include "trace/messages.h"
 #include "trace/whatif.h"
 
 #include "base/memory.h"
@@ -64,6 +65,8 @@ static traffic traffic_of(const scaling *s, size_t event)
     double dp = s->w->values.have[ST_WHATIF_DP];
     if (e->class_ != ST_TRACE_COMMUNICATION)
         return TRAFFIC_NONE;
+    if (st_message_is(s->trace, e, NULL))
+        return TRAFFIC_OTHER;
     if (e->detail != ST_TRACE_NONE && s->trace->collectives[e->detail].group_size > 0 && tp != dp) {
         double size = (double)s->trace->collectives[e->detail].group_size;
         return size == tp ? TRAFFIC_TP : size == dp ? TRAFFIC_DP : TRAFFIC_OTHER;

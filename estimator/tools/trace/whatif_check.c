@@ -2,6 +2,7 @@
 /* Whether what is to change is in the recording at all. */
 #include "base/memory.h"
 #include "trace/link.h"
+#include "trace/messages.h"
 #include "trace/whatif.h"
 
 #include <math.h>
@@ -113,7 +114,8 @@ static void check_shards(st_whatif *w)
     int64_t seen = 0;
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
-        if (!st_trace_is_gpu(event) || event->detail == ST_TRACE_NONE)
+        if (!st_trace_is_gpu(event) || event->detail == ST_TRACE_NONE ||
+            st_message_is(trace, event, NULL))
             continue;
         int64_t size = trace->collectives[event->detail].group_size;
         if ((double)size == tp)

@@ -8,6 +8,7 @@
 #include "steptime/tool/graph_arrays.h"
 #include "trace/busy.h"
 #include "trace/link.h"
+#include "trace/messages.h"
 #include "trace/whatif.h"
 #include "trace/xalloc.h"
 
@@ -111,7 +112,7 @@ void st_whatif_check_groups(st_whatif *w)
             uint32_t ranks = ST_TRACE_NONE;
             const st_trace_event *e = &trace->events[k];
             if (st_trace_is_gpu(e) && e->class_ == ST_TRACE_COMMUNICATION &&
-                e->detail != ST_TRACE_NONE) {
+                e->detail != ST_TRACE_NONE && !st_message_is(trace, e, NULL)) {
                 const st_trace_collective *meta = &trace->collectives[e->detail];
                 ranks = (double)meta->group_size == size ? meta->ranks : ST_TRACE_NONE;
             }
