@@ -62,7 +62,7 @@ typedef struct st_collation {
     size_t member_count;
     st_instance *instances;
     size_t instance_count;
-    int64_t *offsets_ns;    /* by rank: what to add to its times */
+    int64_t *offsets_ns; /* by rank: what to add to its times */
     st_messages messages;
     size_t inferred_groups; /* of ranks, where no trace names any; 0: it is all ranks, or unknown */
     st_trace_edges edges;

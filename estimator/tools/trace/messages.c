@@ -69,7 +69,8 @@ bool st_message_is(const st_trace *trace, const st_trace_event *event, bool *sen
     return false;
 }
 
-/* --- who sends to whom ------------------------------------------------------------------------- */
+/* --- who sends to whom -------------------------------------------------------------------------
+ */
 
 /* A rank of a list such as "[0, 1]" by its place; -1: there is none. *count is how many it has. */
 static int64_t listed(const char *list, int64_t wanted, size_t *count)
@@ -157,7 +158,8 @@ static void add_rank(message_finder *f, uint32_t rank)
     free(kernels);
 }
 
-/* --- pairs ------------------------------------------------------------------------------------- */
+/* --- pairs -------------------------------------------------------------------------------------
+ */
 
 static bool is_same_channel(const endpoint *a, const endpoint *b)
 {
@@ -233,7 +235,8 @@ static void pair_channel(message_finder *f, endpoint *ends, size_t count)
     f->made->unmatched += count - 2 * pairs;
 }
 
-/* --- clocks ------------------------------------------------------------------------------------ */
+/* --- clocks ------------------------------------------------------------------------------------
+ */
 
 /*
  * No receive ends before its send: ranks whose messages say otherwise have other clocks. What is
@@ -276,7 +279,8 @@ static void align(const message_finder *f, bool *known)
     }
 }
 
-/* --- buffers ----------------------------------------------------------------------------------- */
+/* --- buffers -----------------------------------------------------------------------------------
+ */
 
 /*
  * A send that ends before its receive has begun, or well before that ends, was buffered; one that
@@ -294,8 +298,9 @@ static void find_buffered(const message_finder *f)
         bool late = start_ns(f, one->to, one->receive) > start_ns(f, one->from, one->send);
         one->buffered = late && sent_ns + TOLERANCE_NS < received_ns;
         buffered += one->buffered;
-        met += late && !one->buffered &&
-               start_ns(f, one->to, one->receive) > start_ns(f, one->from, one->send) + TOLERANCE_NS;
+        met +=
+            late && !one->buffered &&
+            start_ns(f, one->to, one->receive) > start_ns(f, one->from, one->send) + TOLERANCE_NS;
     }
     for (size_t i = 0; i < f->made->count && buffered > met; i++) {
         st_trace_message *one = &f->made->items[i];

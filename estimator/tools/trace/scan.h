@@ -167,7 +167,7 @@ typedef struct st_draft {
     int64_t out_elements;
     int64_t group_size;
     int64_t sequence;
-    int64_t source;          /* of a message between two ranks, and its destination */
+    int64_t source; /* of a message between two ranks, and its destination */
     int64_t destination;
     int64_t blocks;          /* of the grid's first dimension */
     st_scan_span collective; /* of length 0 where it is not given, as below */

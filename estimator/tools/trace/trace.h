@@ -95,7 +95,8 @@ typedef struct st_trace_collective {
     int64_t out_elements;
     int64_t group_size;
     int64_t sequence;
-    int64_t source; /* of a message: ranks of the job, or places in the group, as frameworks differ */
+    int64_t
+        source; /* of a message: ranks of the job, or places in the group, as frameworks differ */
     int64_t destination;
     int64_t channels; /* of NCCL: the blocks of its kernel */
 } st_trace_collective;
@@ -410,7 +411,7 @@ typedef struct st_trace_graph {
     size_t message_count;
     size_t unmatched_messages; /* sends and receives without a partner on a recorded rank */
     size_t outside_messages;   /* those of ranks that are not recorded */
-    int64_t most_apart_ns;    /* of the ends of one collective on different ranks, clocks aligned */
+    int64_t most_apart_ns; /* of the ends of one collective on different ranks, clocks aligned */
     st_arena *arena;
     void *delays; /* see st_trace_graph_explain */
     size_t delay_count;
@@ -541,9 +542,10 @@ typedef struct st_trace_outcome {
     int64_t **steps_after_ns;   /* NULL as above */
     st_trace_times times_before; /* where keep_times asks for them */
     st_trace_times times_after;  /* unknown where a new pipeline schedule took the place */
-    uint32_t layers;             /* repetitions that were found, 0: not looked for or none */
-    size_t scaled;               /* GPU tasks whose time changed */
-    size_t unpriced;             /* kernels of another shape that last as recorded */
+    uint32_t layers; /* repetitions that were found on a rank, 0: not looked for or none */
+    uint32_t stages; /* of the recorded pipeline, 0: no messages show one */
+    size_t scaled;   /* GPU tasks whose time changed */
+    size_t unpriced; /* kernels of another shape that last as recorded */
     int64_t unpriced_ns;
     int64_t kernels_ns; /* of all kernels that compute, where shapes change */
     size_t added;       /* GPU tasks of further layers and micro-batches */

@@ -48,6 +48,7 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
               outcome->after != NULL ? outcome->after_least_ns : outcome->after_ns);
     st_put_number(root, "bubble_frac", outcome->bubble_frac);
     st_put_count(root, "layers", outcome->layers);
+    st_put_count(root, "stages", outcome->stages);
     st_put_count(root, "tasks_changed", outcome->scaled);
     st_put_count(root, "tasks_added", outcome->added);
     st_put_count(root, "kernels_fused", outcome->fused);
@@ -62,7 +63,12 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     if (outcome->bubble_frac > 0)
         st_say(root, "bubble  %s %% of the step\n",
                st_number_print('f', 1, 100 * outcome->bubble_frac, texts[0], TEXT));
-    if (outcome->layers > 0)
+    if (outcome->layers > 0 && outcome->stages > 1)
+        st_say(root,
+               "layers  %u of the job: %u on each of %u stages, by the repetition of its kernels "
+               "and its messages\n",
+               outcome->layers * outcome->stages, outcome->layers, outcome->stages);
+    else if (outcome->layers > 0)
         st_say(root, "layers  %u on a rank, by the repetition of its kernels\n", outcome->layers);
     st_say(root, "tasks   %zu changed\n", outcome->scaled);
     if (outcome->added > 0)

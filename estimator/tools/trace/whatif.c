@@ -114,7 +114,8 @@ static double communication_growth(scaling *s, size_t event)
     default:
         s->w->others++;
         s->w->others_ns = st_add_ns(s->w->others_ns, s->trace->events[event].duration_ns);
-        s->w->unknown += !s->in_layer[event] && is_set(w, ST_WHATIF_LAYERS);
+        s->w->unknown += !s->in_layer[event] && is_set(w, ST_WHATIF_LAYERS) &&
+                         !st_message_is(s->trace, &s->trace->events[event], NULL);
         c.size = ratio(w, ST_WHATIF_HIDDEN) * ratio(w, ST_WHATIF_MICRO_BATCH);
         break;
     }
@@ -377,8 +378,9 @@ static void note_assumptions(st_whatif *w)
 static void find_layers(st_whatif *w)
 {
     size_t count = w->graph->set->count;
-    bool needed =
-        is_set(w, ST_WHATIF_LAYERS) || is_set(w, ST_WHATIF_PP) || is_set(w, ST_WHATIF_MICROS);
+    /* The passes of a recorded pipeline are found by its messages. */
+    bool passes = (is_set(w, ST_WHATIF_PP) || is_set(w, ST_WHATIF_MICROS)) && w->stages.count <= 1;
+    bool needed = is_set(w, ST_WHATIF_LAYERS) || passes;
     w->repeats = st_xalloc(w->arena, count, sizeof *w->repeats);
     for (size_t i = 0; i < count; i++) {
         /* Where what repeats may be no layers, those are taken that the job has, if they are found.
@@ -394,18 +396,29 @@ static void find_layers(st_whatif *w)
         if (known.layers > 0)
             *found = known;
     }
+    /* What is clear on one rank is looked for on the others. */
+    size_t clear = 0;
+    while (clear < count && !st_repeats_are_layers(&w->repeats[clear]))
+        clear++;
+    for (size_t i = 0; i < count && clear < count; i++) {
+        st_repeats known;
+        if (st_repeats_are_layers(&w->repeats[i]))
+            continue;
+        st_repeats_find(w->graph->set->ranks[i], w->repeats[clear].layers, w->arena, &known);
+        if (known.layers > 0)
+            w->repeats[i] = known;
+    }
     if (w->status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
         w->outcome->layers = w->repeats[0].layers;
     for (size_t i = 0; i < count && w->status == ST_OK && needed; i++) {
         const st_repeats *own = &w->repeats[i];
         const char *file = w->graph->set->ranks[i]->file;
         if (own->layers == 0)
-            st_whatif_refuse(w,
-                             "%s: no kernels repeat layer by layer" ST_EXPECTED
-                             "--have model.layers=N of this rank",
-                             file);
+            st_whatif_refuse(
+                w, "%s: no kernels repeat layer by layer" ST_EXPECTED "--have model.layers=N",
+                file);
         else if (!st_repeats_are_layers(own))
-            st_whatif_refuse(w, "%s: %s" ST_EXPECTED "--have model.layers=N of this rank", file,
+            st_whatif_refuse(w, "%s: %s" ST_EXPECTED "--have model.layers=N", file,
                              st_repeats_doubt(own, w->errors));
         else if (own->layers != w->repeats[0].layers)
             st_whatif_refuse(
@@ -511,7 +524,10 @@ static void replay_changed(st_whatif *w)
     if (w->status != ST_OK)
         return;
     if (is_set(w, ST_WHATIF_PP) || (is_set(w, ST_WHATIF_MICROS) && !st_whatif_adds_micros(w))) {
-        st_whatif_pipeline(w);
+        if (w->stages.count > 1)
+            st_whatif_stages_anew(w);
+        else
+            st_whatif_pipeline(w);
         return;
     }
     keep_times(w, &w->outcome->times_after);
@@ -547,6 +563,10 @@ static void run(st_whatif *w, const st_trace_change *change)
         if (passes || is_set(w, ST_WHATIF_LAYERS) || is_set(w, ST_WHATIF_HIDDEN) ||
             is_set(w, ST_WHATIF_FFN))
             st_whatif_check_training(w, passes);
+        if (w->status == ST_OK)
+            st_whatif_find_stages(w);
+        if (w->status == ST_OK)
+            st_whatif_check_stages(w);
         if (w->status == ST_OK)
             find_layers(w);
         if (w->status == ST_OK)

@@ -71,11 +71,28 @@ typedef struct st_whatif_moved {
 
 typedef struct st_repeat_unit st_repeat_unit;
 
+/* Two ranks of a pipeline that follow each other. */
+typedef struct st_whatif_link {
+    uint32_t from;
+    uint32_t to;
+} st_whatif_link;
+
+/* A pipeline, by the messages of the recorded ranks. */
+typedef struct st_whatif_stages {
+    uint32_t count;     /* of stages, 0: no rank sends to another one */
+    uint32_t *stage_of; /* by rank, an index */
+    uint32_t *ranks;    /* by stage: the first rank of it */
+    bool is_ring;       /* ranks are no line: they have several chunks */
+    st_whatif_link *links;
+    size_t link_count;
+} st_whatif_stages;
+
 typedef struct st_whatif {
     st_trace_graph *graph;
     st_replay *replay;
     st_whatif_values values;
     st_repeats *repeats; /* by rank */
+    st_whatif_stages stages;
     st_arena *arena;
     st_errors *errors;
     st_status status; /* of what failed first; whoever goes on after a failure looks at it */
@@ -156,6 +173,12 @@ void st_whatif_check_training(st_whatif *w, bool passes);
 
 /* The schedule of a pipeline with the times of the replay that ran. */
 void st_whatif_pipeline(st_whatif *w);
+/* Which rank is which stage; parallel.pp of the recorded job follows. */
+void st_whatif_find_stages(st_whatif *w);
+/* Refuses what a part of a pipeline's stages cannot answer; layers become those of a stage. */
+void st_whatif_check_stages(st_whatif *w);
+/* The schedule of a recorded pipeline of several ranks, likewise. */
+void st_whatif_stages_anew(st_whatif *w);
 
 /* What-if: kernels that become one, and further kernels behind those that are there. */
 

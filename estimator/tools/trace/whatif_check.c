@@ -62,7 +62,7 @@ void st_whatif_check_training(st_whatif *w, bool passes)
         st_whatif_refuse(w,
                          "%s does not record a training step: it has no backward pass and no "
                          "optimizer, and its repetitions may be tokens" ST_EXPECTED
-                         "--have model.layers=N of this rank",
+                         "--have model.layers=N",
                          file);
     else
         st_whatif_note(w, "not a training step: the trace has no backward pass and no optimizer");
