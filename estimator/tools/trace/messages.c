@@ -72,7 +72,7 @@ bool st_message_is(const st_trace *trace, const st_trace_event *event, bool *sen
 /* --- who sends to whom -------------------------------------------------------------------------
  */
 
-/* A rank of a list such as "[0, 1]" by its place; -1: there is none. *count is how many it has. */
+/* A rank of a list such as "[0, 1]" by its place; -1: none. *count is how many it has. */
 static int64_t listed(const char *list, int64_t wanted, size_t *count)
 {
     int64_t found = -1;

@@ -82,7 +82,7 @@ typedef struct st_whatif_stages {
     uint32_t count;     /* of stages, 0: no rank sends to another one */
     uint32_t *stage_of; /* by rank, an index */
     uint32_t *ranks;    /* by stage: the first rank of it */
-    bool is_ring;       /* ranks are no line: they have several chunks */
+    bool is_ring;       /* ranks form a ring: they have several chunks */
     st_whatif_link *links;
     size_t link_count;
 } st_whatif_stages;

@@ -94,7 +94,7 @@ void st_whatif_find_stages(st_whatif *w)
     *stages = (st_whatif_stages){.stage_of = st_xalloc(w->arena, ranks, sizeof *stages->stage_of),
                                  .ranks = st_xalloc(w->arena, ranks + 1, sizeof *stages->ranks)};
     find_links(w, stages);
-    /* A stage is one behind those that send to it; in a ring there is no end of that. */
+    /* A stage is one behind those that send to it; in a ring that has no end. */
     for (size_t round = 0; round < ranks && moved; round++) {
         moved = false;
         for (size_t i = 0; i < stages->link_count; i++) {
