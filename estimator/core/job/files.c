@@ -5,6 +5,7 @@
  */
 #include "job/files.h"
 
+#include "base/chars.h"
 #include "base/csv.h"
 #include "base/oom_flag.h"
 #include "base/yaml.h"
@@ -258,14 +259,38 @@ st_status st_file_read_table(const char *path, st_place place, st_arena *arena, 
     return read_file(&request, source);
 }
 
+/* Colours of a terminal, "\033[32m", which launchers and jq write, up to the letter that ends them. */
+static st_status drop_colours(st_arena *arena, st_source *source, st_errors *errors)
+{
+    const char *text = source->text;
+    size_t length = 0;
+    if (memchr(text, '\033', source->length) == NULL)
+        return ST_OK;
+    char *copy = st_arena_alloc(arena, source->length + 1, 1);
+    if (copy == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < source->length; i++) {
+        const bool is_colour = text[i] == '\033' && text[i + 1] == '[';
+        while (is_colour && i + 1 < source->length && text[i + 1] != '\n' && !st_is_letter(text[i]))
+            i++;
+        if (!is_colour)
+            copy[length++] = text[i];
+    }
+    copy[length] = '\0';
+    source->text = copy;
+    source->length = length;
+    return ST_OK;
+}
+
 st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena, st_source *source,
                                st_errors *errors)
 {
     const file_request request = {&foreign_file, path, place, arena, errors};
-    if (strcmp(path, "-") != 0)
-        return read_file(&request, source);
     const file_request standard = {&foreign_file, ST_STANDARD_INPUT, place, arena, errors};
-    return read_descriptor(&standard, STDIN_FILENO, source);
+    const st_status status = strcmp(path, "-") != 0
+                                 ? read_file(&request, source)
+                                 : read_descriptor(&standard, STDIN_FILENO, source);
+    return status == ST_OK ? drop_colours(arena, source, errors) : status;
 }
 
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source, st_errors *errors)

@@ -30,7 +30,8 @@ void st_paths_set_edited(st_paths *paths, const st_edited_file *files, size_t co
 st_status st_file_read_table(const char *path, st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;
 
-/* The same for a file of another program, of at most ST_IMPORT_MAX_BYTES; "-" is standard input. */
+/* The same for a file of another program, of at most ST_IMPORT_MAX_BYTES, without the colours of a
+ * terminal; "-" is standard input. */
 st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena, st_source *source,
                                st_errors *errors) ST_NODISCARD;
 

@@ -121,7 +121,7 @@ static const char maxtext_is[] =
 
 typedef struct log_reader {
     const st_import_request *request;
-    st_import_request log; /* without colours and names of ranks */
+    st_import_request log; /* without names of ranks */
     st_arena *arena;
     st_errors *errors;
     size_t mark;  /* of the last configuration; its count where there is none */
@@ -150,7 +150,6 @@ static size_t prefix_of(const char *text, size_t length)
     return at > 0 && at + 1 < length && text[at] == ':' && text[at + 1] == ' ' ? at + 2 : 0;
 }
 
-/* Colours of terminals end in a letter. */
 static bool clean(log_reader *reader)
 {
     const st_import_request *request = reader->request;
@@ -160,14 +159,8 @@ static bool clean(log_reader *reader)
     if (copy == NULL)
         return false;
     for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
-        for (size_t i = prefix_of(line.text, line.length); i < line.length; i++) {
-            if (line.text[i] != '\033') {
-                copy[length++] = line.text[i] != '\0' ? line.text[i] : '?';
-                continue;
-            }
-            while (i < line.length && !isalpha((unsigned char)line.text[i]))
-                i++;
-        }
+        for (size_t i = prefix_of(line.text, line.length); i < line.length; i++)
+            copy[length++] = line.text[i] != '\0' ? line.text[i] : '?';
         if (offset <= request->length)
             copy[length++] = '\n';
     }

@@ -259,6 +259,21 @@ static void note_trend(megatron_run *run, double *times, size_t count)
         first, last);
 }
 
+/* The middle half of the times, which are in order, is wider than this share of the median. */
+#define SCATTER 0.25
+
+static void note_scatter(megatron_run *run, const double *times, size_t count, double median)
+{
+    const double low = times[count / 4];
+    const double high = times[count - 1 - count / 4];
+    if (count < 8 || high - low <= SCATTER * median)
+        return;
+    st_draft_note(run->draft,
+                  "Step times scatter: a quarter is below %.5g ms, a quarter above %.5g ms, and "
+                  "measured.step_time is their median; give the lines of steps that are alike.",
+                  low, high);
+}
+
 /* A batch that ramps up ends with the batch that counts. */
 static double put_last_batch(megatron_run *run)
 {
@@ -323,6 +338,7 @@ void megatron_put_time(megatron_run *run)
                       others, run->time_count, batch);
     note_trend(run, times, count);
     double median = median_of(times, count);
+    note_scatter(run, times, count, median);
     st_draft_put(
         run->draft, ST_KEY_MEASURED_STEP_TIME, 0,
         st_draft_text(run->draft, "%s ms", st_number_format(median, number, sizeof number)),
