@@ -259,7 +259,8 @@ st_status st_file_read_table(const char *path, st_place place, st_arena *arena, 
     return read_file(&request, source);
 }
 
-/* Colours of a terminal, "\033[32m", which launchers and jq write, up to the letter that ends them. */
+/* Colours of a terminal, "\033[32m", which launchers and jq write, up to the letter that ends them.
+ */
 static st_status drop_colours(st_arena *arena, st_source *source, st_errors *errors)
 {
     const char *text = source->text;
