@@ -27,6 +27,7 @@ static const char *const allowed[] = {
     ST_KEY_PARALLEL_EXPERT_TP,
     ST_KEY_STACK_RELEASE,
     ST_KEY_GRAPHS,
+    ST_KEY_MODEL_CAPACITY_FACTOR,
     ST_KEY_PRECISION ".",
     ST_KEY_OVERLAP ".",
     ST_KEY_RECOMPUTED ".",
@@ -134,8 +135,8 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
             ST_NOTE(loader, ST_ERR_NAME, value->place,
                     "a stack cannot set %s" ST_EXPECTED
                     "recompute, recomputed, attention, graphs, offload, parallel.zero, "
-                    "parallel.sequence_parallel, parallel.dispatcher, precision, overlap, "
-                    "constants or gpus",
+                    "parallel.sequence_parallel, parallel.dispatcher, model.capacity_factor, "
+                    "precision, overlap, constants or gpus",
                     keys[i].path);
         else if (strcmp(keys[i].path, ST_KEY_NAME) != 0 && gives_way(&loader->job->values[i]))
             loader->job->values[i] = from_stack(value, stack);
