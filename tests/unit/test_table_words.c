@@ -183,8 +183,13 @@ TEST_OF(a_source_may_read_as_another, fixture *own, set_up, tear_down)
                "  - {set: {model.layers: = layers + 2}, why: w}\n"
                "  - {set: {recomputed.norms: true}, if: {id: '*-2'}, why: w}\n"
                "skip:\n  - {if: {id: '*-3'}, why: broken}\n");
+    write_text(own, "validation/second/table.yaml",
+               st_arena_printf(own->arena,
+                               "source: second\ntitle: t\ncite: c\nmatch: {id: second-*}\n"
+                               "base: %s\n",
+                               below(own, "validation/first/table.yaml")));
     const char *base =
-        st_arena_printf(own->arena, "base: %s\n", below(own, "validation/first/table.yaml"));
+        st_arena_printf(own->arena, "base: %s\n", below(own, "validation/second/table.yaml"));
     const char *text = st_arena_printf(
         own->arena, "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\n%s%s", base,
         "words: {graphs: {all: full}}\n"
@@ -201,17 +206,20 @@ TEST_OF(a_source_may_read_as_another, fixture *own, set_up, tear_down)
     near_to(measured->rows[3].estimate, 125, 1e-14); /* its own assumption comes last */
 }
 
-TEST_OF(bases_of_bases_are_refused, fixture *own, set_up, tear_down)
+TEST_OF(bases_are_a_chain_without_a_circle, fixture *own, set_up, tear_down)
 {
     write_text(own, "validation/first/table.yaml",
-               "source: first\ntitle: t\ncite: c\nmatch: {id: first-*}\nbase: nowhere\n");
+               st_arena_printf(own->arena,
+                               "source: first\ntitle: t\ncite: c\nmatch: {id: first-*}\n"
+                               "base: %s\n",
+                               below(own, "validation/first/table.yaml")));
     refuse_source(own, "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\nbase: nowhere\n",
                   "nowhere");
     refuse_source(own,
                   st_arena_printf(own->arena,
                                   "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\nbase: %s\n",
                                   below(own, "validation/first/table.yaml")),
-                  "has its own base: expected a source without a base");
+                  "too many bases, or a circle of them: expected at most 4");
 }
 
 /* ---- what was judged ---- */

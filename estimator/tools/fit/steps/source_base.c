@@ -7,7 +7,7 @@
 /* What a source takes from its base. */
 static const char *const shared[] = {"columns", "gpus",   "numbers", "words",
                                      "lists",   "assume", "ignore"};
-enum { SHARED = ST_COUNT(shared) };
+enum { SHARED = ST_COUNT(shared), BASES_MAX = 4 };
 
 typedef struct node_room {
     const char **keys;
@@ -86,24 +86,29 @@ static const st_yaml_node *merge_roots(st_yaml_reader *reader, const st_yaml_nod
     return node_of(reader, given, &room);
 }
 
-st_status st_source_read(const st_paths *paths, const char *name, st_arena *arena,
-                         const st_yaml_node **root, st_errors *errors)
+/* A base may have a base of its own; a circle is one that is too long. */
+static st_status read_from(const st_paths *paths, const char *name, size_t left, st_arena *arena,
+                           const st_yaml_node **root, st_errors *errors)
 {
     const st_yaml_node *base = NULL;
     st_status status = st_paths_read_yaml(paths, ST_FOLDER_TABLES, name, arena, root, errors);
     if (status != ST_OK || st_yaml_get(*root, "base") == NULL)
         return status;
+    if (left == 0)
+        return st_fail(errors, ST_ERR_CYCLE, st_yaml_get(*root, "base")->place,
+                       "too many bases, or a circle of them" ST_EXPECTED "at most %d", BASES_MAX);
     st_yaml_reader reader = {.arena = arena, .errors = errors, .file = (*root)->place.file};
     const char *other = st_read_text(&reader, *root, "base", "");
     if (reader.status != ST_OK)
         return reader.status;
-    status = st_paths_read_yaml(paths, ST_FOLDER_TABLES, other, arena, &base, errors);
-    if (status != ST_OK)
-        return status;
-    if (st_yaml_get(base, "base") != NULL)
-        return st_fail(errors, ST_ERR_CYCLE, st_yaml_get(*root, "base")->place,
-                       "the base %s has its own base" ST_EXPECTED "a source without a base", other);
-    if (base->kind == ST_YAML_MAP)
+    status = read_from(paths, other, left - 1, arena, &base, errors);
+    if (status == ST_OK && base->kind == ST_YAML_MAP)
         *root = merge_roots(&reader, base, *root);
-    return reader.status;
+    return status != ST_OK ? status : reader.status;
+}
+
+st_status st_source_read(const st_paths *paths, const char *name, st_arena *arena,
+                         const st_yaml_node **root, st_errors *errors)
+{
+    return read_from(paths, name, BASES_MAX, arena, root, errors);
 }
