@@ -111,9 +111,8 @@ TEST_OF(rows_are_what_a_user_gets, fixture *own, set_up, tear_down)
         size_t count = 0;
         st_measured_request request = {
             .paths = own->paths, .sources = source, .source_count = 1, .known_only = true};
-        const char *file = source->rows != NULL
-                               ? st_path_resolve(own->arena, source->place, source->rows)
-                               : NULL;
+        const char *file =
+            source->rows != NULL ? st_path_resolve(own->arena, source->place, source->rows) : NULL;
         if (source->data != NULL && folder != NULL)
             file = st_arena_printf(own->arena, "%s/%s", folder, source->data);
         if (file == NULL || access(file, R_OK) != 0) {
