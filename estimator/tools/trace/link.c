@@ -206,6 +206,10 @@ st_status st_trace_check(st_trace *trace, bool partial, st_errors *errors)
         /* 0 is what some profilers write for "none" */
         if (correlation == 0 || correlation != events[links.calls[i - 1]].correlation)
             continue;
+        /* Merged ranks count on their own. */
+        if (trace->tracks[events[links.calls[i]].track].process !=
+            trace->tracks[events[links.calls[i - 1]].track].process)
+            continue;
         bool matters = false; /* MTIA gives calls that launch nothing the number of another */
         for (size_t k = 0; k < ST_COUNT(tasks); k++)
             matters = matters || is_launched(&tasks[k], correlation);

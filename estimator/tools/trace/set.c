@@ -2,6 +2,7 @@
 /* The files of a job's ranks: finding them, reading several at a time, and whether they fit. */
 #include "base/hash.h"
 #include "base/oom_flag.h"
+#include "trace/devices.h"
 #include "trace/link.h"
 #include "trace/same_job.h"
 #include "trace/store.h"
@@ -404,6 +405,48 @@ static st_status read_parts(finder *f)
     return status;
 }
 
+/*
+ * Devices of one file become ranks: those of merged ranks, which each have a process, and, where
+ * that is asked for, those that one process drives, of which each has the host's events.
+ */
+static st_status read_devices(finder *f)
+{
+    size_t count = f->count;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        st_trace_device *devices = NULL;
+        bool are_ranks = false;
+        const found_file own = f->files[i];
+        size_t found = st_trace_devices(own.trace, f->arena, &devices, &are_ranks);
+        if (found < 2 || (!are_ranks && (f->options == NULL || !f->options->apart)))
+            continue;
+        bool of_job = are_ranks && own.trace->world_size == (int64_t)found;
+        for (size_t k = 0; k < found && status == ST_OK; k++) {
+            st_trace *part = own.trace;
+            if (k > 0)
+                status = st_trace_read_part(&(st_trace_part){own.path, own.part}, f->options, &part,
+                                            f->errors);
+            if (k > 0 && status == ST_OK) {
+                found_file made = own;
+                made.trace = part;
+                ST_XAPPEND(f->arena, f->files, f->count, made);
+            }
+            if (status == ST_OK && f->count > ST_TRACE_MAX_RANKS)
+                status = st_fail(f->errors, ST_ERR_LIMIT, (st_place){.file = own.path},
+                                 "too many devices" ST_EXPECTED "at most 65536 ranks");
+            part->rank = of_job ? (int64_t)k : -1;
+            part->world_size = of_job ? (int64_t)found : -1;
+            part->is_apart = true;
+            part->device = devices[k].number;
+        }
+        /* The first recording is the one whose devices were listed: it is cut last. */
+        for (size_t k = 0; k < found && status == ST_OK; k++)
+            st_trace_keep_device(k == 0 ? own.trace : f->files[f->count - found + k].trace,
+                                 &devices[k]);
+    }
+    return status;
+}
+
 ST_COMPARE(compare_ranks, found_file, ST_RISING(trace->rank));
 
 static void window_of(const st_trace *trace, int64_t *start_ns, int64_t *end_ns)
@@ -519,6 +562,8 @@ st_status st_trace_set_read(const char *const *paths, size_t count, const st_tra
     }
     if (status == ST_OK)
         status = read_parts(&f);
+    if (status == ST_OK)
+        status = read_devices(&f);
     if (status == ST_OK)
         status = check_set(&f);
     if (status == ST_OK) {

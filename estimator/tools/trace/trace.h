@@ -174,10 +174,12 @@ typedef struct st_trace {
     bool is_array;            /* the file is a bare list of events */
     bool has_decimals;        /* some times are not whole microseconds */
     bool partial;             /* the file ended too soon, or events had to be left out */
-    size_t parts;             /* ranks in a file of several, 0: it is one of one rank */
-    uint64_t left_out;        /* events of a negative duration, or without one, name or time */
-    int64_t base_ns;          /* add it to times to compare files; -1: the file has none */
-    int64_t rank;             /* -1: the file does not say, as below */
+    bool is_apart;            /* only tasks of this device were kept */
+    int64_t device;
+    size_t parts;      /* ranks in a file of several, 0: it is one of one rank */
+    uint64_t left_out; /* events of a negative duration, or without one, name or time */
+    int64_t base_ns;   /* add it to times to compare files; -1: the file has none */
+    int64_t rank;      /* -1: the file does not say, as below */
     int64_t world_size;
     uint32_t gpu;     /* name of the first device, or ST_TRACE_NONE */
     uint32_t unit;    /* displayTimeUnit, or ST_TRACE_NONE */
@@ -209,6 +211,8 @@ typedef struct st_trace_options {
     bool partial;
     bool details;           /* keep frames and allocations, too */
     bool without_operators; /* they are for the task graph alone */
+    bool
+        apart; /* GPUs that one process drives are ranks of their own, as merged ranks always are */
     size_t part; /* of a file of several ranks: which one, from 1 on; 0: the file as it is */
     const struct st_visitor *visitor; /* who looks at every event; see scan.h */
     const st_trace_classes *classes;  /* of kernels; NULL: the library's */
@@ -530,16 +534,24 @@ typedef struct st_trace_change {
     bool keep_times; /* hand out when each task runs */
 } st_trace_change;
 
+/* One of several devices of a rank, an index. */
+typedef struct st_trace_lane {
+    size_t rank;
+    int64_t device;
+} st_trace_lane;
+
 typedef struct st_trace_outcome {
     int64_t before_ns; /* first event of any rank to the last that is waited for, replayed */
     int64_t after_ns;
     /* The same, if waits of unknown cause are over at once; as after_ns where there are none, or
      * where a new pipeline schedule took the place of the ranks. */
     int64_t after_least_ns;
-    st_trace_breakdown *before; /* by rank */
+    st_trace_breakdown *before; /* by rank, and behind these by lane */
     st_trace_breakdown *after;  /* NULL where a new pipeline schedule took the place of the ranks */
-    int64_t **steps_before_ns;  /* by rank and step, on the host */
-    int64_t **steps_after_ns;   /* NULL as above */
+    st_trace_lane *lanes;       /* devices of ranks that have several */
+    size_t lane_count;
+    int64_t **steps_before_ns;   /* by rank and step, on the host */
+    int64_t **steps_after_ns;    /* NULL as above */
     st_trace_times times_before; /* where keep_times asks for them */
     st_trace_times times_after;  /* unknown where a new pipeline schedule took the place */
     uint32_t layers; /* repetitions that were found on a rank, 0: not looked for or none */

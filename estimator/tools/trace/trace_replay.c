@@ -23,15 +23,16 @@ static const char *trace_edge_kind_name(st_trace_edge_kind kind)
     return kind < ST_TRACE_EDGE_KINDS ? names[kind] : "";
 }
 
-void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
-                      bool all_threads, st_trace_breakdown *time)
+void st_replayed_device(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                        int64_t device, bool all_threads, st_trace_breakdown *time)
 {
     const st_trace_rank *r = &graph->ranks[rank];
     size_t count = 0;
     st_interval *intervals =
         st_xmalloc((r->trace->event_count + r->copy_count + 1) * sizeof *intervals);
     for (size_t i = 0; i < r->trace->event_count; i++) {
-        if (r->tasks[i] == ST_TASK_NONE)
+        const st_trace_track *stream = &r->trace->tracks[r->trace->events[i].track];
+        if (r->tasks[i] == ST_TASK_NONE || (device >= 0 && stream->process != device))
             continue;
         st_task_time when = st_replay_task(replay, r->tasks[i]);
         intervals[count++] = (st_interval){when.ready_ns, when.end_ns,
@@ -40,6 +41,8 @@ void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size
     for (size_t i = 0; i < r->copy_count; i++) {
         st_task_time when = st_replay_task(replay, r->copies[i].task);
         const st_trace_event *event = &r->trace->events[r->copies[i].event];
+        if (device >= 0 && r->trace->tracks[event->track].process != device)
+            continue;
         intervals[count++] =
             (st_interval){when.ready_ns, when.end_ns, event->class_ == ST_TRACE_COMMUNICATION};
     }
@@ -82,6 +85,12 @@ static st_status path_of(const st_trace_graph *graph, const st_replay *replay, s
         end_ns = st_replay_task(replay, task).end_ns;
     }
     return st_replay_path_to(replay, last, arena, steps, count, errors);
+}
+
+void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                      bool all_threads, st_trace_breakdown *time)
+{
+    st_replayed_device(graph, replay, rank, -1, all_threads, time);
 }
 
 st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,

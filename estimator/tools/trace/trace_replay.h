@@ -74,6 +74,9 @@ const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t si
 
 void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
                       bool all_threads, st_trace_breakdown *time);
+/* The same of one of its devices, by number; -1: of all as one. */
+void st_replayed_device(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                        int64_t device, bool all_threads, st_trace_breakdown *time);
 /* What a replay that ran says of every task, in `arena`. */
 st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
                             st_trace_times *times, st_errors *errors) ST_NODISCARD;

@@ -234,6 +234,8 @@ static void put_rank(const st_trace_report *report, const st_trace_summary *rank
         st_say(node, "  rank %lld", (long long)trace->rank);
     else
         st_say(node, "  rank unknown");
+    if (trace->is_apart)
+        st_say(node, ", device %lld", (long long)trace->device);
     st_say(node, ", %s; %llu events, %zu GPU tasks on %zu streams%s\n",
            trace->gpu != ST_TRACE_NONE ? trace->names[trace->gpu] : "GPU unknown",
            (unsigned long long)trace->file_events, rank->gpu_tasks, rank->streams,

@@ -95,6 +95,25 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
                       trace->rank < 0 ? (long long)i : (long long)trace->rank);
         if (outcome->after != NULL)
             (void)st_put_breakdown_row(rows, "after", &outcome->after[i]);
+        st_node *lanes = NULL;
+        for (size_t k = 0; k < outcome->lane_count; k++) {
+            if (outcome->lanes[k].rank != i)
+                continue;
+            char which[TEXT];
+            size_t at = graph->set->count + k;
+            int64_t device = outcome->lanes[k].device;
+            lanes = lanes != NULL ? lanes : st_put_list(node, "devices");
+            st_node *lane = st_put_line_map(lanes, NULL);
+            st_put_number(lane, "device", (double)device);
+            st_put_breakdown(st_put_line_map(lane, "before"), &outcome->before[at]);
+            (void)snprintf(which, sizeof which, "GPU %lld before", (long long)device);
+            (void)st_put_breakdown_row(rows, which, &outcome->before[at]);
+            if (outcome->after == NULL)
+                continue;
+            st_put_breakdown(st_put_line_map(lane, "after"), &outcome->after[at]);
+            (void)snprintf(which, sizeof which, "GPU %lld after", (long long)device);
+            (void)st_put_breakdown_row(rows, which, &outcome->after[at]);
+        }
         st_node *steps = st_put_list(node, ".steps");
         put_steps(rank, i, outcome, node, steps);
         st_trace_show_breakdowns(table, rows);

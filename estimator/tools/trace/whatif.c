@@ -7,6 +7,7 @@
  * width; other group sizes change the transfers of their collectives as a ring does (Li et al.
  * 2024, eq. 2 to 5). Who waits for whom stays, and the replay shows the effect.
  */
+#include "trace/devices.h"
 #include "trace/messages.h"
 #include "trace/whatif.h"
 
@@ -437,7 +438,7 @@ static void measure(st_whatif *w, void (*replay)(st_whatif *w), st_trace_breakdo
                     int64_t ***steps_ns, int64_t *end_ns)
 {
     size_t count = w->graph->set->count;
-    *ranks = st_xalloc(w->arena, count, sizeof **ranks);
+    *ranks = st_xalloc(w->arena, count + w->outcome->lane_count, sizeof **ranks);
     *steps_ns = st_xalloc(w->arena, count, sizeof **steps_ns);
     replay(w);
     *end_ns = 0;
@@ -451,6 +452,24 @@ static void measure(st_whatif *w, void (*replay)(st_whatif *w), st_trace_breakdo
             (*step_steps_ns)[j] = st_replayed_step_ns(&rank->steps[j], w->replay);
         int64_t end = w->graph->ranks[i].start_ns + (*ranks)[i].window_ns;
         *end_ns = end > *end_ns ? end : *end_ns;
+    }
+    for (size_t i = 0; i < w->outcome->lane_count && w->status == ST_OK; i++)
+        st_replayed_device(w->graph, w->replay, w->outcome->lanes[i].rank,
+                           w->outcome->lanes[i].device, false, &(*ranks)[count + i]);
+}
+
+/* Devices of ranks that have several. */
+static void find_lanes(st_whatif *w)
+{
+    st_trace_outcome *outcome = w->outcome;
+    for (size_t i = 0; i < w->graph->set->count; i++) {
+        st_trace_device *devices = NULL;
+        bool are_ranks = false;
+        size_t count = st_trace_devices(w->graph->set->ranks[i], w->arena, &devices, &are_ranks);
+        for (size_t k = 0; k < count && count > 1; k++) {
+            st_trace_lane lane = {i, devices[k].number};
+            ST_XAPPEND(w->arena, outcome->lanes, outcome->lane_count, lane);
+        }
     }
 }
 
@@ -558,6 +577,7 @@ static void replay_changed(st_whatif *w)
 static void run(st_whatif *w, const st_trace_change *change)
 {
     check_change(w, change);
+    find_lanes(w);
     if (w->status == ST_OK) {
         bool passes = is_set(w, ST_WHATIF_PP) || is_set(w, ST_WHATIF_MICROS);
         if (passes || is_set(w, ST_WHATIF_LAYERS) || is_set(w, ST_WHATIF_HIDDEN) ||

@@ -544,7 +544,7 @@ static const cli_example diff_examples[] = {
 
 static st_status read_side(cli_run *run, size_t side, st_trace_set **set)
 {
-    st_trace_options options = {.details = true};
+    st_trace_options options = {.details = true, .apart = true};
     return cli_read_set(run, &run->arguments[side], 1, &options, set);
 }
 

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of several GPUs in one file: of one process, and of merged ranks.
+
+    devices.py STEPTIME
+
+Each GPU is a rank of its own in the views. Ranks whose files were merged are found by their processes, even
+where they count correlation ids alike, and meet in their collectives.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def record(processes, name):
+    """Four GEMMs of 90 and 95 us and an all-reduce on each of two GPUs, which arrive 30 us apart."""
+    events = []
+    for gpu in range(2):
+        for i in range(5):
+            correlation = i + 1 + (0 if processes == 2 else 10 * gpu)
+            late = 3 * gpu
+            stream, begin, length, kernel = ((7, 1010 + 100 * i + late, 90 + 5 * gpu, "ampere_sgemm") if i < 4 else
+                                             (20, 1500 + 30 * gpu, 130 - 30 * gpu, "ncclDevKernel_AllReduce_Sum_f32_RING_LL"))
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel",
+                           "pid": 100 + (gpu if processes == 2 else 0), "tid": 5, "ts": 1000 + 10 * i + late, "dur": 2,
+                           "args": {"correlation": correlation}})
+            events.append({"ph": "X", "cat": "kernel", "name": kernel, "pid": gpu, "tid": stream, "ts": begin,
+                           "dur": length, "args": {"device": gpu, "stream": stream, "correlation": correlation}})
+    name.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": processes}, "traceEvents": events}))
+
+
+def ask(steptime, *words):
+    answer = subprocess.run([steptime, "trace", *map(str, words), "--json"], capture_output=True, text=True, timeout=60)
+    if answer.returncode != 0:
+        sys.exit(f"{words}: {answer.stderr}")
+    return json.loads(answer.stdout)
+
+
+def expect(what, found, wanted):
+    if found != wanted:
+        sys.exit(f"{what}: found {found}, expected {wanted}")
+
+
+def main():
+    steptime = sys.argv[1]
+    with tempfile.TemporaryDirectory(prefix="devices-") as folder:
+        file = pathlib.Path(folder) / "job.json"
+        for processes in (1, 2):
+            record(processes, file)
+            ranks = ask(steptime, "summary", file)["ranks"]
+            expect("ranks", len(ranks), 2)
+            for gpu, rank in enumerate(ranks):
+                busy = sum(c["total_ns"] for c in rank["classes"] if c["name"] == "gemm")
+                expect("time of GEMMs", busy, 4000 * (90 + 5 * gpu))
+                expect("tasks", rank["gpu_tasks"], 5)
+            answer = ask(steptime, "whatif", file, "--set", "speed.gemm=2")
+            expect("ranks of what-if", len(answer["ranks"]), processes)
+            if processes == 1:
+                expect("devices of what-if", [one["device"] for one in answer["ranks"][0]["devices"]], [0, 1])
+            else:
+                expect("collectives that meet", ask(steptime, "graph", file)["edges"]["ranks"]["inferred"], 1)
+
+
+if __name__ == "__main__":
+    main()
