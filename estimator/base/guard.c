@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -40,6 +41,9 @@ typedef enum guard_deed {
     TIMERS,
     LIMITS,
     STREAMS,
+    ENVIRONMENT,
+    USER,
+    STACK,
     ARGUMENTS, /* from here on no result counts */
     DESCRIPTORS,
     PROCESS,
@@ -56,13 +60,21 @@ static const char *const deed_texts[DEEDS] = {
     [TIMERS] = "set a timer",
     [LIMITS] = "lowered resource limits",
     [STREAMS] = "closed or replaced standard streams",
+    [ENVIRONMENT] = "changed the environment",
+    [USER] = "changed the user or group",
+    [STACK] = "changed the stack of signal handlers",
     [ARGUMENTS] = "wrote to its arguments",
     [DESCRIPTORS] = "closed or replaced file descriptors that cannot be restored",
     [PROCESS] = "ended its process or was killed",
 };
 
-static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGPIPE, SIGSEGV,
-                              SIGXFSZ, SIGBUS,  SIGFPE, SIGABRT, SIGCHLD};
+enum { SIGNALS = 32 }; /* of which KILL and STOP have no handlers */
+
+/* Those of a program; the C library has one of its own. */
+enum {
+    ACTION_FLAGS = SA_NOCLDSTOP | SA_NOCLDWAIT | SA_NODEFER | SA_ONSTACK | SA_RESTART | SA_SIGINFO
+};
+
 static const unsigned timers[ST_GUARD_TIMERS] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 static const unsigned limits[ST_GUARD_LIMITS] = {RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS,
                                                  RLIMIT_DATA};
@@ -83,10 +95,14 @@ static struct {
     kept folder;
     kept streams[STREAM_COUNT];
     mode_t umask;
-    struct sigaction actions[ST_COUNT(watched)];
+    struct sigaction actions[SIGNALS];
+    char **environment; /* copies of its texts; NULL: out of memory */
+    uid_t user;
+    gid_t group;
 } before;
-static int result_stream = STDOUT_FILENO;
-static size_t stream_count; /* 0 in a process whose streams are another program's */
+static int result_stream = STDOUT_FILENO; /* -1 while it is parked */
+static int parking[2] = {-1, -1};         /* a socket: the stream is in it, and nobody can write */
+static size_t stream_count;               /* 0 in a process whose streams are another program's */
 
 typedef struct deed_report {
     char who[96]; /* copies: plugins are unloaded before the end */
@@ -98,8 +114,11 @@ typedef struct deed_report {
 
 static _Thread_local const char *running_who;
 static _Thread_local const char *running_what;
-static _Atomic(const char *) latest_who; /* on any thread */
+static _Thread_local pid_t running_process; /* a fork has another */
+static _Atomic(const char *) latest_who;    /* on any thread */
 static _Atomic(const char *) latest_what;
+static char last_who[96]; /* who had the latest call, also when it is over: a copy */
+static char last_what[96];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool has_key;
@@ -116,7 +135,8 @@ static void end_here(const char *does)
     const char *const words[] = {"error: ", running_who, does, running_what, "'\n"};
     for (size_t i = 0; i < ST_COUNT(words); i++)
         (void)!write(STDERR_FILENO, words[i], strlen(words[i]));
-    st_scratch_remove();
+    if (getpid() == running_process)
+        st_scratch_remove();
     running_who = NULL;
     atomic_store(&latest_who, NULL);
     _exit(1);
@@ -207,9 +227,52 @@ static int stream_at(size_t index)
     return index == 0 ? result_stream : index == 1 ? STDERR_FILENO : STDOUT_FILENO;
 }
 
+/* ---- environment ----------------------------------------------------------------------------- */
+
+static void drop_environment(char **copy)
+{
+    for (char **text = copy; text != NULL && *text != NULL; text++)
+        free(*text);
+    free(copy);
+}
+
+/* The texts in memory of their own; NULL when out of memory. */
+static char **copy_environment(char **from)
+{
+    size_t count = 0;
+    while (from != NULL && from[count] != NULL)
+        count++;
+    char **copy = calloc(count + 1, sizeof *copy);
+    for (size_t i = 0; copy != NULL && i < count; i++) {
+        copy[i] = strdup(from[i]);
+        if (copy[i] == NULL) {
+            drop_environment(copy);
+            copy = NULL;
+        }
+    }
+    return copy;
+}
+
+static bool is_environment(char **one, char **other)
+{
+    size_t i = 0;
+    while (one != NULL && other != NULL && one[i] != NULL && other[i] != NULL &&
+           strcmp(one[i], other[i]) == 0)
+        i++;
+    return one != NULL && other != NULL && one[i] == NULL && other[i] == NULL;
+}
+
+/* ---- what is remembered ---------------------------------------------------------------------- */
+
 void st_guard_remember(void)
 {
     (void)pthread_mutex_lock(&lock);
+    if (before.environment == NULL || !is_environment(environ, before.environment)) {
+        drop_environment(before.environment);
+        before.environment = copy_environment(environ);
+    }
+    before.user = geteuid();
+    before.group = getegid();
     int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
         keep(folder, &before.folder);
@@ -218,10 +281,11 @@ void st_guard_remember(void)
         forget(&before.folder);
     }
     for (size_t i = 0; i < stream_count; i++)
-        keep(stream_at(i), &before.streams[i]);
+        if (stream_at(i) >= 0)
+            keep(stream_at(i), &before.streams[i]);
     before.umask = read_umask();
-    for (size_t i = 0; i < ST_COUNT(watched); i++)
-        (void)sigaction(watched[i], NULL, &before.actions[i]);
+    for (int number = 1; number < SIGNALS; number++)
+        (void)sigaction(number, NULL, &before.actions[number]);
     before.known = true;
     (void)pthread_mutex_unlock(&lock);
 }
@@ -254,6 +318,33 @@ static void note(const st_guard *guard, guard_deed deed)
     note_of(guard->who, guard->what, deed);
 }
 
+static void restore_handlers(const char *who, const char *what)
+{
+    for (int number = 1; number < SIGNALS; number++) {
+        const struct sigaction *old = &before.actions[number];
+        struct sigaction now;
+        if (sigaction(number, NULL, &now) == 0 &&
+            (now.sa_handler != old->sa_handler ||
+             ((now.sa_flags ^ old->sa_flags) & ACTION_FLAGS) != 0)) {
+            (void)sigaction(number, old, NULL);
+            note_locked(who, what, HANDLERS);
+        }
+    }
+}
+
+static void restore_environment(const char *who, const char *what)
+{
+    if (before.environment != NULL && !is_environment(environ, before.environment)) {
+        char **again = copy_environment(before.environment);
+        environ = again != NULL ? again : before.environment;
+        note_locked(who, what, ENVIRONMENT);
+    }
+    if (geteuid() != before.user || getegid() != before.group) {
+        bool back = seteuid(before.user) == 0 && setegid(before.group) == 0;
+        note_locked(who, what, back ? USER : DESCRIPTORS);
+    }
+}
+
 static void restore_remembered(const char *who, const char *what)
 {
     (void)pthread_mutex_lock(&lock);
@@ -263,7 +354,7 @@ static void restore_remembered(const char *who, const char *what)
         for (size_t i = 0; i < stream_count; i++) {
             const kept *old = &before.streams[i];
             int stream = stream_at(i);
-            if (!old->known || means(stream, old))
+            if (stream < 0 || !old->known || means(stream, old))
                 continue;
             bool back = means(old->copy, old);
             int source = back ? old->copy : open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -286,14 +377,8 @@ static void restore_remembered(const char *who, const char *what)
         note_locked(who, what, UMASK);
     }
     if (before.known) {
-        for (size_t i = 0; i < ST_COUNT(watched); i++) {
-            struct sigaction now;
-            if (sigaction(watched[i], NULL, &now) == 0 &&
-                now.sa_handler != before.actions[i].sa_handler) {
-                (void)sigaction(watched[i], &before.actions[i], NULL);
-                note_locked(who, what, HANDLERS);
-            }
-        }
+        restore_handlers(who, what);
+        restore_environment(who, what);
     }
     (void)pthread_mutex_unlock(&lock);
 }
@@ -306,10 +391,81 @@ void st_guard_stdout_aside(void)
     if (aside >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
         result_stream = aside;
     stream_count = STREAM_COUNT;
+    st_guard_stdout_park();
+}
+
+/* One message with the descriptor in it, which is sent or received. */
+typedef union parked {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+} parked;
+
+static struct msghdr message_with(parked *control, struct iovec *byte)
+{
+    return (struct msghdr){.msg_iov = byte,
+                           .msg_iovlen = 1,
+                           .msg_control = control->bytes,
+                           .msg_controllen = sizeof control->bytes};
+}
+
+static void close_parking(void)
+{
+    for (size_t i = 0; i < ST_COUNT(parking); i++) {
+        (void)close(parking[i]);
+        parking[i] = -1;
+    }
+}
+
+void st_guard_stdout_park(void)
+{
+    int pair[2];
+    if (result_stream < FIRST_ASIDE || parking[0] >= 0 ||
+        socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return;
+    for (size_t i = 0; i < ST_COUNT(pair); i++) {
+        parking[i] = fcntl(pair[i], F_DUPFD_CLOEXEC, FIRST_COPY);
+        (void)close(pair[i]);
+    }
+    char one = 'r';
+    struct iovec byte = {&one, 1};
+    parked control = {0};
+    struct msghdr message = message_with(&control, &byte);
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&control.header), &result_stream, sizeof result_stream);
+    if (parking[0] < 0 || parking[1] < 0 || sendmsg(parking[0], &message, MSG_DONTWAIT) != 1) {
+        close_parking();
+        return;
+    }
+    forget(&before.streams[0]);
+    (void)close(result_stream);
+    result_stream = -1;
 }
 
 int st_guard_stdout(void)
 {
+    if (result_stream >= 0 || parking[1] < 0)
+        return result_stream;
+    char one = 0;
+    struct iovec byte = {&one, 1};
+    parked control = {0};
+    struct msghdr message = message_with(&control, &byte);
+    (void)close(parking[0]); /* room for one more, where a plugin has taken all */
+    parking[0] = -1;
+    if (recvmsg(parking[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == 1 &&
+        message.msg_controllen == sizeof control.bytes && control.header.cmsg_type == SCM_RIGHTS) {
+        memcpy(&result_stream, CMSG_DATA(&control.header), sizeof result_stream);
+        (void)close(parking[1]);
+        int aside = fcntl(result_stream, F_DUPFD_CLOEXEC, FIRST_ASIDE);
+        if (aside >= 0) {
+            (void)close(result_stream);
+            result_stream = aside;
+        }
+    } else { /* somebody has closed it */
+        note_of(last_who[0] != '\0' ? last_who : NULL, last_what, DESCRIPTORS);
+    }
+    parking[1] = -1;
     return result_stream;
 }
 
@@ -317,10 +473,10 @@ int st_guard_stdout_close(void)
 {
     (void)pthread_mutex_lock(&lock);
     for (size_t i = 0; i < stream_count; i++)
-        if (stream_at(i) == result_stream)
+        if (result_stream >= 0 && stream_at(i) == result_stream)
             forget(&before.streams[i]);
     (void)pthread_mutex_unlock(&lock);
-    return close(result_stream) == 0 ? 0 : errno;
+    return close(st_guard_stdout()) == 0 ? 0 : errno;
 }
 
 bool st_guard_is_stdout(const char *path)
@@ -359,15 +515,24 @@ void st_guard_begin(st_guard *guard, const char *who, const char *what, bool tho
         for (size_t i = 0; i < ST_GUARD_LIMITS; i++)
             if (getrlimit(limits[i], &guard->shared.limits[i]) != 0)
                 guard->shared.limits[i] = unknown;
+        if (sigaltstack(NULL, &guard->shared.stack) != 0)
+            guard->shared.stack.ss_flags = SS_DISABLE;
+    }
+    if (atomic_load_explicit(&latest_who, memory_order_relaxed) != who) {
+        (void)snprintf(last_who, sizeof last_who, "%s", who);
+        (void)snprintf(last_what, sizeof last_what, "%s", what);
     }
     running_what = what;
     running_who = who;
+    running_process = getpid();
     atomic_store_explicit(&latest_what, what, memory_order_relaxed);
     atomic_store_explicit(&latest_who, who, memory_order_relaxed);
 }
 
 void st_guard_end(st_guard *guard)
 {
+    if (getpid() != running_process)
+        end_here(" returns from a fork in '");
     running_who = guard->outer_who;
     running_what = guard->outer_what;
     atomic_store_explicit(&latest_who, guard->outer_who, memory_order_relaxed);
@@ -410,6 +575,13 @@ void st_guard_end(st_guard *guard)
         (void)pthread_sigmask(SIG_SETMASK, mask, NULL);
         note(guard, MASK);
     }
+    stack_t stack;
+    const stack_t *own = &guard->shared.stack;
+    if (sigaltstack(NULL, &stack) == 0 &&
+        (stack.ss_sp != own->ss_sp || stack.ss_flags != own->ss_flags)) {
+        (void)sigaltstack(own, NULL);
+        note(guard, STACK);
+    }
     const struct itimerval none = {0};
     for (size_t i = 0; i < ST_GUARD_TIMERS; i++)
         if (!guard->shared.ticks[i] && ticks(timers[i])) {
@@ -427,6 +599,13 @@ bool st_guard_running(const char **who, const char **what)
     *what = atomic_load(&latest_what);
     *who = atomic_load(&latest_who);
     return *who != NULL && *what != NULL;
+}
+
+bool st_guard_last(const char **who, const char **what)
+{
+    *who = last_who;
+    *what = last_what;
+    return last_who[0] != '\0';
 }
 
 void st_guard_accuse(const char *who, const char *what)

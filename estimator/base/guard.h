@@ -2,9 +2,10 @@
 /*
  * Foreign code in this process: who runs it, for messages of a crash, and that it leaves the
  * process as it was. What a call changes of the state that all code shares - the rounding of
- * numbers, the locale, the working folder, the umask, the standard streams, handlers of signals,
- * which of these wait, timers, limits of resources - is put back, and reported once; streams and a
- * folder that nothing is left of cannot be, and no result counts.
+ * numbers, the locale, the environment, the working folder, the umask, user and group, the standard
+ * streams, handlers of signals and their stack, which of these wait, timers, limits of resources -
+ * is put back, and reported once; streams and a folder that nothing is left of cannot be, and no
+ * result counts. A child of a fork that comes back from a call ends there.
  */
 #ifndef STEPTIME_BASE_GUARD_H
 #define STEPTIME_BASE_GUARD_H
@@ -23,6 +24,7 @@ typedef struct st_guard_shared {
     sigset_t mask;               /* of the thread */
     bool ticks[ST_GUARD_TIMERS]; /* it is set */
     struct rlimit limits[ST_GUARD_LIMITS];
+    stack_t stack; /* of the thread's handlers */
 } st_guard_shared;
 
 /* The state before a call. */
@@ -60,12 +62,18 @@ void st_guard_end(st_guard *guard);
  */
 void st_guard_stdout_aside(void);
 int st_guard_stdout(void);
+/* Puts it where no code can write to it, until it is asked for: while plugins run before a result.
+ */
+void st_guard_stdout_park(void);
 int st_guard_stdout_close(void); /* results end here; 0 or an errno */
 bool st_guard_is_stdout(const char *path);
 
 /* Who is in a call on this thread, "plugin 'a' in 'b'", in two texts; false: nobody. For handlers
  * of signals, too. */
 bool st_guard_running(const char **who, const char **what);
+
+/* Who had the latest call, also when it is over; false: nobody. */
+bool st_guard_last(const char **who, const char **what);
 
 /* Notes that somebody wrote to what he was given to read, or that the process in which he answered
  * has ended: rows before and after differ, and all results of this process are invalid. `more`, or

@@ -29,6 +29,7 @@ struct st_output {
     char *real; /* behind symbolic links */
     target where;
     int file;
+    uint64_t bytes; /* that were appended */
     bool in_place;  /* a device or a pipe: nothing to rename there */
     bool unnamed;   /* nobody sees the temporary file until it is whole */
     bool file_made; /* the temporary file is ours to remove */
@@ -217,6 +218,8 @@ static const char *reason_for(int fault)
         return "the folder does not exist";
     if (fault == EISDIR)
         return "the path is a folder";
+    if (fault == EBADFD)
+        return "other code of this process wrote to it; a plugin can run apart with --isolate";
     return strerror(fault);
 }
 
@@ -264,15 +267,20 @@ st_status st_output_check(const char *path, st_errors *errors)
 st_status st_output_append(st_output *output, const char *data, size_t length, st_errors *errors)
 {
     int fault = write_all(output->file, data, length);
+    output->bytes += length;
     return fault == 0 ? ST_OK : report(output->name, fault, errors);
 }
 
 st_status st_output_commit(st_output *output, st_errors *errors)
 {
-    /* All data on the disk, then the new name. */
+    /* All data on the disk, and nobody else's, then the new name. */
+    struct stat made;
     int fault = 0;
-    if (!output->in_place && fsync(output->file) != 0)
+    if (!output->in_place && (fsync(output->file) != 0 || fstat(output->file, &made) != 0))
         fault = errno;
+    else if (!output->in_place &&
+             (!S_ISREG(made.st_mode) || (uint64_t)made.st_size != output->bytes))
+        fault = EBADFD;
     if (!output->in_place && fault == 0 && output->where.folder != NULL) {
         /* The name that the file has from now on, in the place of an older one; no signal in
          * between. */

@@ -39,10 +39,26 @@ static volatile sig_atomic_t interrupted;
 static pthread_t main_thread;
 static pid_t main_process; /* its children may end as they like */
 
+static void say(const char *text)
+{
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+static void report(const char *who, const char *does, const char *what, const char *rest)
+{
+    say("error: ");
+    say(who);
+    say(does);
+    say(what);
+    say(rest);
+}
+
 /* What it calls is a comparison of numbers, and unlink, open, rmdir and the like. */
 /* NOLINTBEGIN(bugprone-signal-handler) */
 static void end_by(int number)
 {
+    const char *who = NULL;
+    const char *what = NULL;
     /* Only there is a signal held while a file gets its name. */
     if (pthread_equal(pthread_self(), main_thread) == 0) {
         (void)pthread_kill(main_thread, number);
@@ -52,6 +68,8 @@ static void end_by(int number)
         interrupted = 1;
         return;
     }
+    if (st_guard_running(&who, &what))
+        report(who, " was running in '", what, "'\n");
     st_scratch_remove();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
@@ -69,21 +87,19 @@ static const struct {
     {SIGALRM, "timer expired (SIGALRM)"},
     {SIGVTALRM, "timer expired (SIGVTALRM)"},
     {SIGPROF, "timer expired (SIGPROF)"},
+    {SIGSYS, "refused system call (SIGSYS)"},
+    {SIGTRAP, "trap (SIGTRAP)"},
+    {SIGUSR1, "signal SIGUSR1"},
+    {SIGUSR2, "signal SIGUSR2"},
+    {SIGIO, "signal SIGIO"},
+    {SIGQUIT, "signal SIGQUIT"},
+#if defined(SIGPWR)
+    {SIGPWR, "signal SIGPWR"},
+#endif
+#if defined(SIGSTKFLT)
+    {SIGSTKFLT, "signal SIGSTKFLT"},
+#endif
 };
-
-static void say(const char *text)
-{
-    (void)!write(STDERR_FILENO, text, strlen(text));
-}
-
-static void report(const char *who, const char *does, const char *what, const char *rest)
-{
-    say("error: ");
-    say(who);
-    say(does);
-    say(what);
-    say(rest);
-}
 
 /* Whose code it was, then the end that the signal brings. */
 static void crash(int number)
@@ -91,7 +107,7 @@ static void crash(int number)
     const char *who = NULL;
     const char *what = NULL;
     if (st_guard_running(&who, &what)) {
-        const char *why = "crash";
+        const char *why = "a signal that nobody expects";
         for (size_t i = 0; i < ST_COUNT(crashes); i++)
             why = crashes[i].number == number ? crashes[i].text : why;
         report(who, " crashes in '", what, "': ");
@@ -148,6 +164,8 @@ static void handle_crashes(void)
         if (sigaction(crashes[i].number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             (void)sigaction(crashes[i].number, &action, NULL);
     }
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        (void)sigaction(number, &action, NULL);
 }
 
 /* Whether main() has come to its end, before which only foreign code ends the program. */
@@ -157,7 +175,17 @@ static void check_finished(void)
 {
     if (finished != 0)
         return;
-    say("error: the program ended before its work was done\n");
+    const char *who = NULL;
+    const char *what = NULL;
+    say("error: the program ended before its work was done");
+    if (st_guard_last(&who, &what)) {
+        say(": ");
+        say(who);
+        say(" ran last, in '");
+        say(what);
+        say("'");
+    }
+    say("\n");
     st_scratch_remove();
     _exit(1);
 }

@@ -96,6 +96,7 @@ st_paint cli_paint(const cli_run *run)
     struct winsize size = {0};
     if (on_terminal && ioctl(st_guard_stdout(), TIOCGWINSZ, &size) == 0)
         paint.width = size.ws_col;
+    st_guard_stdout_park();
     bool wanted = on_terminal && !is_dumb_terminal() && (no_color == NULL || no_color[0] == '\0');
     if (run->common.color != CLI_COLOR_AUTO)
         wanted = run->common.color == CLI_COLOR_ALWAYS;

@@ -65,6 +65,21 @@ static void flee(void)
     }
 }
 
+/* The child goes on with the host's work. */
+static void return_twice(void)
+{
+    (void)fork();
+}
+
+static void stack_signals(void)
+{
+    static char room[65536];
+    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+    struct sigaction action = {.sa_handler = SIG_IGN, .sa_flags = SA_ONSTACK};
+    (void)sigaltstack(&stack, NULL);
+    (void)sigaction(SIGUSR2, &action, NULL);
+}
+
 static void close_all(void)
 {
     for (int file = 0; file < DESCRIPTORS; file++)
@@ -324,6 +339,8 @@ static void use_all(void)
     static const any_function none = NULL;
     const void *const deeds[] = {(const void *)(size_t)multiply,
                                  (const void *)(size_t)flee,
+                                 (const void *)(size_t)return_twice,
+                                 (const void *)(size_t)stack_signals,
                                  (const void *)(size_t)close_all,
                                  (const void *)(size_t)write_to_all,
                                  (const void *)(size_t)close_above,

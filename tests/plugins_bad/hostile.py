@@ -28,7 +28,7 @@ IN_PROCESS = {
     'exit': (1, "plugin 'hostile-exit' ends the program in 'all_reduce'"),
     'quick-exit': (1, "plugin 'hostile-quick-exit' ends the program in 'all_reduce'"),
     'low-exit': (1, "plugin 'hostile-low-exit' ends the program in 'all_reduce'"),
-    'thread-exit': (1, 'the program ended before its work was done'),
+    'thread-exit': (1, "the program ended before its work was done: plugin 'hostile-thread-exit' ran last, in 'all_reduce'"),
     'pthread-exit': (1, "plugin 'hostile-pthread-exit' ends its thread in 'all_reduce'"),
     'exit-load': (1, "plugin 'hostile-exit-load' ends the program in 'load'"),
     'abort': (-signal.SIGABRT, "plugin 'hostile-abort' crashes in 'all_reduce': abort"),
@@ -60,8 +60,8 @@ IN_PROCESS = {
     'limits-load': ('whole', "plugin 'hostile-limits-load' lowered resource limits in 'load'; steptime restored it"),
     'print-load': ('whole', '2385 printed'),
     'stack-load': (-signal.SIGSEGV, "plugin 'hostile-stack-load' crashes in 'load'"),
-    'exit-end': (1, "error: a plugin ends the program in 'unload'"),
-    'chdir-end': ('whole', 'warning: a plugin changed the working folder in'),
+    'exit-end': (1, "error: plugin 'hostile-exit-end' ends the program in 'unload'"),
+    'chdir-end': ('whole', 'changed the working folder in'),
     'cancel': (1, "plugin 'hostile-cancel' ends its thread in 'all_reduce'"),
     'trap': (-signal.SIGILL, "plugin 'hostile-trap' crashes in 'all_reduce': invalid instruction"),
     'pipe': ('whole', ''),
@@ -72,17 +72,26 @@ IN_PROCESS = {
     'sort': (1, "error: plugin 'hostile-sort' wrote to its arguments in 'all_reduce'"),
     'beyond': (-signal.SIGSEGV, "plugin 'hostile-beyond' crashes in 'all_reduce'"),
     'files': ('whole', ''),
-    'outlive': ('whole', ''), 'vfork': ('whole', ''), 'daemon': ('whole', ''), 'environment': ('whole', ''),
+    'outlive': ('whole', ''), 'vfork': ('whole', ''), 'daemon': ('whole', ''),
+    'environment': ('whole', "plugin 'hostile-environment' changed the environment in 'all_reduce'; steptime restored it"),
+    'clearenv': ('whole', "plugin 'hostile-clearenv' changed the environment in 'all_reduce'; steptime restored it"),
+    'altstack': ('whole', "plugin 'hostile-altstack' changed the stack of signal handlers in 'all_reduce'; steptime restored it"),
+    'twice': ('whole', "error: plugin 'hostile-twice' returns from a fork in 'all_reduce'"),
+    'user-signal': (-signal.SIGUSR1, "plugin 'hostile-user-signal' crashes in 'all_reduce': signal SIGUSR1"),
+    'real-time': (-(signal.SIGRTMIN + 3), "plugin 'hostile-real-time' crashes in 'all_reduce': a signal that nobody expects"),
+    'quit': (-signal.SIGQUIT, "plugin 'hostile-quit' crashes in 'all_reduce': signal SIGQUIT"),
+    'hang-up': (-signal.SIGHUP, "plugin 'hostile-hang-up' was running in 'all_reduce'"),
+    'scribble': ('whole', ''),
     'addresses': (1, 'error: out of memory'),
     'limits': ('whole', "plugin 'hostile-limits' lowered resource limits in 'all_reduce'; steptime restored it"),
     'mask': ('whole', "plugin 'hostile-mask' blocked signals in 'all_reduce'; steptime restored it"),
     'strict': (-signal.SIGKILL, ''),  # the kernel's, at the next call; nobody can undo it
-    'at-exit': (1, "error: a plugin ends the program in 'unload'"),
-    'at-end': (-signal.SIGSEGV, "error: a plugin crashes in 'unload'"),
+    'at-exit': (1, "error: plugin 'hostile-at-exit' ends the program in 'unload'"),
+    'at-end': (-signal.SIGSEGV, "error: plugin 'hostile-at-end' crashes in 'unload'"),
     'jump': (-signal.SIGSEGV, "plugin 'hostile-jump' crashes in 'all_reduce'"),
     'text': (-signal.SIGSEGV, "plugin 'hostile-text' crashes in 'all_reduce'"),
     'free': (-signal.SIGABRT, "plugin 'hostile-free' crashes in 'all_reduce': abort"),
-    'terminate': (-signal.SIGTERM, ''),
+    'terminate': (-signal.SIGTERM, "plugin 'hostile-terminate' was running in 'all_reduce'"),
 }
 
 
@@ -96,7 +105,8 @@ APART = {
     'beyond': 'it crashed: signal 11', 'divide': 'it crashed: signal 8', 'kill': 'it crashed: signal 9',
     'stop': 'it stopped its process', 'memory': 'it crashed: signal 6', 'columns': 'unusable value',
     'jump': 'it crashed: signal 11', 'text': 'it crashed: signal 11', 'free': 'it crashed: signal 6',
-    'at-end': 'it crashed: signal 11', 'terminate': 'it crashed: signal 15',
+    'at-end': 'it crashed: signal 11', 'terminate': 'it crashed: signal 15', 'user-signal': 'it crashed: signal 10',
+    'real-time': 'it crashed: signal 37', 'quit': 'it crashed: signal 3', 'hang-up': 'it crashed: signal 1',
     'cancel': 'it ended its process', 'trap': 'it crashed: signal 4', 'pipe': 'it crashed: signal 13',
     'silent-load': 'it did not finish within 5 s',
     'infinite': 'unusable value', 'exit-end': 'it ended the process', 'stack-load': 'it crashed: signal 11',
@@ -109,7 +119,8 @@ FAIL_CHECK = {'exit', 'quick-exit', 'low-exit', 'thread-exit', 'pthread-exit', '
               'rounding', 'traps', 'flush', 'signals', 'columns', 'sort', 'close-load', 'scribble-load', 'loop', 'beyond', 'close', 'scribble', 'at-exit',
               'chdir-load', 'umask-load', 'locale-load', 'rounding-load', 'signals-load', 'mask-load', 'stack-load',
               'exit-end', 'close-folder', 'close-above', 'cancel', 'trap', 'pipe', 'infinite', 'silent-load',
-              'at-end', 'jump', 'text', 'free', 'terminate', 'mask'}
+              'at-end', 'jump', 'text', 'free', 'terminate', 'mask', 'altstack', 'clearenv', 'environment', 'hang-up', 'quit',
+              'real-time', 'user-signal'}
 
 
 class Bench:

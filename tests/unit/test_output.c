@@ -349,6 +349,25 @@ TEST_OF(what_is_not_all_has_a_name_of_its_own, fixture *own, make_fixture, drop_
     st_arena_destroy(arena);
 }
 
+/* Code of this process that finds the file among the descriptors. */
+TEST_OF(what_others_wrote_does_not_count, fixture *own, make_fixture, drop_fixture)
+{
+    st_output *output = NULL;
+    struct stat found;
+    int written = 0;
+    assert_int_equal(write_text(own, "a", "old"), ST_OK);
+    assert_int_equal(st_output_open(path_in(own, "a"), &output, own->errors), ST_OK);
+    assert_int_equal(st_output_append(output, "2.385", 5, own->errors), ST_OK);
+    for (int file = 3; file < 64; file++)
+        if (fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 5)
+            written += write(file, "7", 1) == 1;
+    assert_int_equal(written, 1);
+    assert_int_equal(st_output_commit(output, own->errors), ST_ERR_IO);
+    assert_contains(said(own->errors), "other code of this process wrote to it");
+    assert_holds(own, "a", "old");
+    assert_int_equal(count_files(own), 1);
+}
+
 TEST_OF(what_is_discarded_leaves_nothing, fixture *own, make_fixture, drop_fixture)
 {
     st_output *output = NULL;

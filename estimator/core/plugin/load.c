@@ -130,6 +130,7 @@ static size_t count_threads(void)
 
 typedef struct linked_file {
     void *handle;
+    const char *who;
     size_t threads; /* before it was loaded */
 } linked_file;
 
@@ -138,7 +139,7 @@ static void unload(void *context)
 {
     st_guard guard;
     const linked_file *file = context;
-    st_guard_begin(&guard, "a plugin", "unload", false);
+    st_guard_begin(&guard, file->who, "unload", false);
     if (!STAYS_LOADED && count_threads() <= file->threads)
         (void)dlclose(file->handle);
     st_guard_end(&guard);
@@ -152,6 +153,7 @@ static st_status link_file(const loading *loader)
     if (kept == NULL)
         return st_out_of_memory(loader->errors);
     kept->threads = count_threads();
+    kept->who = loader->module->who;
     st_guard_remember();
     st_guard_begin(&guard, loader->module->who, "load", true);
     void *handle = dlopen(loader->module->file, RTLD_NOW | RTLD_LOCAL);
