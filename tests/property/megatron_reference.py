@@ -715,8 +715,8 @@ def refer_work(r):
                        + (0 if x.fused_wgrad > 0 else r.w * x.h * r.up * r.f / x.t))
     r.M_logits = x.logit_bytes * r.n * r.V / x.t
     r.M_gathered = 0
-    if r.keeps_whole:
-        r.M_gathered = ((r.w if x.zero > 2 else 0) + 4) * (r.P_most + r.P_most_experts)
+    if r.keeps_whole and x.zero > 2:
+        r.M_gathered = (r.w + 4) * (r.P_most + r.P_most_experts)
     elif x.zero > 2:
         r.M_gathered = (r.ahead + 2) * r.w / x.L * all_layers(r)
 

@@ -357,10 +357,9 @@ def expect_work(b, r):
         widest += r.w * x.h * r.up * r.f / r.t
     waiting = x.mtp * min(x.logit_bytes, 4)
     gathered = 0
-    if x.keep_gathered > 0 and x.p > 1 and x.zero > 1:
-        gathered = 4 * (b.found("P_trained") + b.found("P_trained_experts"))
-        if x.zero > 2:
-            gathered += r.w * (b.found("P_stage") + b.found("P_stage_experts"))
+    if x.keep_gathered > 0 and x.p > 1 and x.zero > 2:
+        gathered = (4 * (b.found("P_trained") + b.found("P_trained_experts"))
+                    + r.w * (b.found("P_stage") + b.found("P_stage_experts")))
     elif x.zero > 2:
         gathered = (x.prefetch + 2) * r.w * whole / x.L
     b.expect("M_gradients", widest)

@@ -60,9 +60,7 @@ def search(program, model, cluster, gpus, batch, sequence, folder):
     bound = 0
     for rank in range(1, min(TIMELINES, len(plans)) + 1):
         plan = pathlib.Path(folder) / f"plan{rank}.yaml"
-        settings = [word for one in plans[rank - 1]["set"] for word in ("--set", one)]
-        run(program, *words, *settings_of(plans[rank - 1]), "--only", "batch.micro=" + plans[rank - 1]["plan"]["batch.micro"],
-            "--write", plan) if settings else None
+        plan.write_text(job_of(plans[rank - 1]["set"]), encoding="utf-8")
         replays.append(json.loads(run(program, "timeline", plan, "--json"))["step_time_s"])
         if rank == 1:
             bound = nic_bound(program, plan, rate)
@@ -75,10 +73,19 @@ def search(program, model, cluster, gpus, batch, sequence, folder):
     return bound <= step, max(gaps), held
 
 
-def settings_of(plan):
-    """The plan's own keys, held."""
-    return [word for key, value in plan["plan"].items() if key not in ("cluster.nodes", "batch.micro")
-            for word in ("--set", f"{key}={value}")]
+def job_of(settings):
+    """A job file with these settings."""
+    tree = {}
+    for setting in settings:
+        key, value = setting.split("=", 1)
+        *sections, last = key.split(".")
+        node = tree
+        for section in sections:
+            if isinstance(node.get(section), str):
+                node[section] = {"base": node[section]}  # cluster=NAME, and then its keys
+            node = node.setdefault(section, {})
+        node[last] = value == "true" if value in ("true", "false") else value
+    return json.dumps(tree)
 
 
 def main():

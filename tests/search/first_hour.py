@@ -26,8 +26,6 @@ ZEROS = (4, 2)  # stages of ZeRO that Megatron-Core runs, without and with pipel
 TOKENS = {64: 4 << 20, 1024: 16 << 20}  # of a step
 SEQUENCES = (4096, 131072)
 NOT_ON_MEGATRON = re.compile(r"Megatron-LM cannot run model\.hyper_connections=|"
-                             r"Megatron-LM cannot run overlap\.ep with full recomputation: |"
-                             r"Megatron-LM cannot run gated delta nets with context parallelism: |"
                              r"Megatron-LM has no option for what defines this model: found ")
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 

@@ -34,6 +34,11 @@ typedef struct st_stack_runs {
      * " + " between, whose keys advance together. */
     const char *const *tries;
     size_t tries_count;
+    /* Conditions in the words of a sheet of that name, each behind the key that it limits: a search
+     * demands them where it is free to choose that key. */
+    const char *limits_sheet;
+    const char *const *limits;
+    size_t limit_count;
     const char *source;
 } st_stack_runs;
 

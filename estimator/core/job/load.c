@@ -302,6 +302,34 @@ static void load_tries(st_loader *loader, const st_yaml_node *node, st_stack_run
     runs->tries_count = good ? node->count : 0;
 }
 
+static void load_limits(st_loader *loader, const st_yaml_node *node, st_stack_runs *runs)
+{
+    bool good = node->kind == ST_YAML_MAP;
+    size_t count = good ? node->count : 0;
+    const char **limits = st_arena_alloc(loader->arena, 2 * count + 1, sizeof *limits);
+    good = good && limits != NULL;
+    runs->limit_count = 0;
+    runs->limits_sheet = NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        const char *key = node->keys[i];
+        const char *text = st_sourced_is_scalar(node->items[i]) ? node->items[i]->text : NULL;
+        bool names = strcmp(key, "sheet") == 0;
+        good = text != NULL && (names || st_key_find(key) != NULL);
+        if (names) {
+            runs->limits_sheet = text;
+            continue;
+        }
+        limits[2 * runs->limit_count] = key;
+        limits[2 * runs->limit_count++ + 1] = text;
+    }
+    if (!good || runs->limits_sheet == NULL)
+        st_sourced_refuse(
+            loader, "runs.limits", node,
+            "a sheet, and keys with conditions in its words, such as {sheet: megatron, "
+            "parallel.cp: 'cp == 1 or not has_delta'}");
+    runs->limits = limits;
+}
+
 /* Which plans a stack's software can run at all. */
 static void load_runs(st_loader *loader, const st_yaml_node *node)
 {
@@ -322,12 +350,14 @@ static void load_runs(st_loader *loader, const st_yaml_node *node)
             load_demand(loader, run_name, node->items[i], &runs->near_ends);
         else if (strcmp(run_name, "tries") == 0)
             load_tries(loader, node->items[i], runs);
+        else if (strcmp(run_name, "limits") == 0)
+            load_limits(loader, node->items[i], runs);
         else if (strcmp(run_name, "source") == 0)
             runs->source = st_sourced_source(loader, "runs.source", node->items[i]);
         else
             ST_NOTE(loader, ST_ERR_NAME, node->key_places[i],
                     "unknown key '%s' in runs" ST_EXPECTED
-                    "zero, zero_with_stages, whole_groups, near_ends, tries or source",
+                    "zero, zero_with_stages, whole_groups, near_ends, tries, limits or source",
                     run_name);
     }
 }

@@ -174,12 +174,17 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
         st_text_add(arena, &text, ", ", "interleaved: micro-batches a multiple of pp");
     if (wanted->near_ends)
         st_text_add(arena, &text, ", ", "ends within a chunk of the other stages");
+    const st_space_request *space = &search->request.space;
+    if (space->where_count > search->given_wheres)
+        st_text_add(arena, &text, ", ", "conditions");
     if (text == NULL || text[0] == '\0')
         return;
     const char *brief = st_arena_printf(arena, "%s (%s)", text, job->stack->title);
     st_text_add(arena, &text, ", ", "as %s runs", job->stack->title);
     if (strlen(st_text_or_empty(text)) + width <= ST_SEARCH_COLUMNS)
         brief = text;
+    for (size_t i = search->given_wheres; i < space->where_count; i++)
+        st_text_add(arena, &text, "; ", "%s", space->wheres[i]);
     if (job->runs.source != NULL)
         st_text_add(arena, &text, " ", "(%s)", job->runs.source);
     st_put_text(root, "limits", text);

@@ -90,6 +90,7 @@ typedef struct st_search {
     struct st_found_layouts *found_layouts; /* of plans that were asked for */
     const st_varied *varied;                /* of --only and --vary, then what is tried */
     size_t varied_count;
+    size_t given_wheres;        /* of the conditions of rows; the others are the stack's */
     size_t named_count;         /* of the first */
     const char *const *untried; /* keys that the stack tries and this search does not */
     size_t untried_count;
@@ -261,7 +262,8 @@ static inline bool st_search_is_tried(const st_search *search, size_t axis)
 /* ---- making a search ---- */
 
 /*
- * search_tries.c: adds groups of keys that the job's stack tries (st_stack_runs) to those that
+ * search_tries.c: adds conditions of the job's stack on keys that are free (st_stack_runs) to those
+ * of the request; adds groups of keys that the job's stack tries (st_stack_runs) to those that
  * vary, the job's own value first, and names what exceeds `most` groups as untried. `groups` is how
  * many there are.
  */

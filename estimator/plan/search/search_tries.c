@@ -103,6 +103,28 @@ static st_status vary(st_search *search, const tried_key *keys, size_t count, st
     return ST_OK;
 }
 
+static st_status add_limits(st_search *search, const st_job *job, const st_sheet *sheet,
+                            st_errors *errors)
+{
+    const st_stack_runs *runs = &job->runs;
+    st_space_request *space = &search->request.space;
+    search->given_wheres = space->where_count;
+    if (runs->limit_count == 0 || strcmp(st_sheet_name(sheet), runs->limits_sheet) != 0 ||
+        ST_HAS(search->varied, search->varied_count, key, ST_KEY_STACK))
+        return ST_OK;
+    const char **wheres =
+        st_arena_alloc(search->arena, space->where_count + runs->limit_count, sizeof *wheres);
+    if (wheres == NULL)
+        return st_out_of_memory(errors);
+    if (space->where_count > 0)
+        memcpy(wheres, space->wheres, space->where_count * sizeof *wheres);
+    for (size_t i = 0; i < runs->limit_count; i++)
+        if (is_free(search, job, sheet, runs->limits[2 * i]))
+            wheres[space->where_count++] = runs->limits[2 * i + 1];
+    space->wheres = wheres;
+    return ST_OK;
+}
+
 st_status st_search_add_tries(st_search *search, const st_job *job, const st_sheet *sheet,
                               size_t most, size_t *groups, st_errors *errors)
 {
@@ -115,7 +137,8 @@ st_status st_search_add_tries(st_search *search, const st_job *job, const st_she
                 request->space.sample > 0 || request->space.joined_count > 0 ||
                 st_guide_is_given(&request->guide) ||
                 ST_HAS(search->varied, search->varied_count, key, ST_KEY_STACK);
-    st_status status = untried == NULL ? st_out_of_memory(errors) : ST_OK;
+    st_status status =
+        untried == NULL ? st_out_of_memory(errors) : add_limits(search, job, sheet, errors);
     *groups = 0;
     search->named_count = search->varied_count;
     search->untried = untried;
