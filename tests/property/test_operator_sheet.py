@@ -91,13 +91,13 @@ class Kernels(Sheet):
         s = self.of("sequence")
         return self.of("batch") * self.of("heads") * 2 * (2 * s * s * self.of("head_dim")) / 2
 
-    def attention_time(self):
+    def attention_time(self, begin="attention_constant"):
         wide = 128 if self.of("head_dim") >= 96 else 64
         share = self.gpu(f"attention_efficiency_{wide}") * self.factor("attention_rate", LIBRARIES[1:])
         half = self.gpu(f"attention_half_{wide}") * self.factor("attention_overhead", LIBRARIES[1:])
         kv = self.of("kv_heads")
         half *= (1 + kv / self.of("heads")) / 2 if kv > 0 else 1
-        return (self.gpu("attention_constant")
+        return (self.gpu(begin)
                 + self.attention_work() * (1 + half / self.of("sequence")) / (share * self.half))
 
     def experts_work(self):
@@ -146,7 +146,8 @@ def test_kernels_take_what_their_sources_say(random):
             continue  # a check fails
         products, size = b.of("products"), b.of("bytes")
         single = b.gpu("peak_fp32")
-        begin, backward = b.gpu("attention_constant"), b.of_key["constants.attention_backward"]
+        begin, backward = b.gpu("attention_kernel_constant"), b.of_key["constants.attention_backward"]
+        constant = b.gpu("kernel_constant")
         streams = b.of_key["constants.stream_efficiency"] * b.gpu("memory_bandwidth")
         has_tf32 = b.gpu("compute_capability") >= 8
         b.expect("t_product", b.product_time(products))
@@ -154,12 +155,16 @@ def test_kernels_take_what_their_sources_say(random):
         if has_tf32 or single > 0:
             b.expect("t_product_tf32", b.wide_time(b.half / 2 if has_tf32 else single))
         b.expect("t_product_fp32", b.wide_time(single or 1e12))
-        b.expect("t_attention_backward", begin + backward * (b.attention_time() - begin))
+        attention = b.attention_time("attention_kernel_constant")
+        b.expect("t_attention_kernel", attention)
+        b.expect("t_attention_backward", begin + backward * (attention - begin))
         b.expect("W_attention_backward", backward * b.attention_work())
-        b.expect("t_moved", size / (b.of_key["constants.memory_efficiency"] * b.gpu("memory_bandwidth")))
-        b.expect("t_streamed", size / streams)
-        b.expect("t_filled", size / streams)
-        b.expect("t_copied", (size + size) / streams)  # read and written
+        sums = b.gpu("reduction_constant") if b.of("reductions") > 0 else 0
+        b.expect("t_moved", constant + sums
+                 + size / (b.of_key["constants.memory_efficiency"] * b.gpu("memory_bandwidth")))
+        b.expect("t_streamed", constant + size / streams)
+        b.expect("t_filled", constant + size / streams)
+        b.expect("t_copied", constant + (size + size) / streams)  # read and written
         b.expect("t_host_copy", size / (b.of_key["constants.host_efficiency"] * b.gpu("host_bandwidth")))
         b.expect("no_work", 0)
         b.expect("no_time", 0)

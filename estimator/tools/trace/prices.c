@@ -462,6 +462,11 @@ const char *st_prices_rules_file(const st_prices *prices)
     return prices->rules->file;
 }
 
+double st_prices_band(const st_prices *prices)
+{
+    return prices->rules->band;
+}
+
 const char *st_prices_plugins(const st_prices *prices)
 {
     return prices->plugins;

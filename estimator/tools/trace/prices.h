@@ -106,6 +106,7 @@ typedef struct st_rules {
     size_t precision_count;
     st_rule_formula *definitions; /* names for formulas; later ones can use earlier ones */
     size_t definition_count;
+    double band; /* how far nine of ten programs' times on another GPU are off; 0: not known */
 } st_rules;
 
 #define ST_RULES_USUAL "rules" /* the rules that ship */
@@ -183,6 +184,8 @@ st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *tran
 
 const st_job *st_prices_job(const st_prices *prices);
 const char *st_prices_rules_file(const st_prices *prices);
+/* How far kernels' times on another GPU are off, added up, in nine of ten programs: 0.2. */
+double st_prices_band(const st_prices *prices);
 /* The plugins that give open functions of the sheet, "operator-times"; NULL: none. */
 const char *st_prices_plugins(const st_prices *prices);
 

@@ -173,7 +173,8 @@ st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena
                         const st_rules **rules, st_errors *errors)
 {
     static const char *const known[] = {"sheet",      "operations", "rules",
-                                        "precisions", "source",     "definitions"};
+                                        "precisions", "source", "band",     "definitions"};
+    const st_unit one = st_unit_one();
     const st_yaml_node *root = NULL;
     st_rules *made = st_xalloc(arena, 1, sizeof *made);
     st_status status = st_paths_read_yaml(paths, ST_FOLDER_KERNELS, name, arena, &root, errors);
@@ -191,6 +192,10 @@ st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena
     read_precisions(&r, root);
     made->definition_count = read_formulas(&r, root, "definitions", false, &made->definitions);
     read_rules(&r, root);
+    made->band = st_read_quantity(&r.yaml, root, "band", &one, 0);
+    if (!(made->band >= 0 && made->band <= 10))
+        ST_NOTE(&r.yaml, ST_ERR_VALUE, st_yaml_get(root, "band")->place,
+                "'band' is out of range" ST_EXPECTED "from 0 to 10");
     if (r.yaml.status == ST_OK)
         *rules = made;
     return r.yaml.status;

@@ -60,6 +60,13 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_say(root, "before  %s\nafter   %s  (%s)\n", st_ms_text(outcome->before_ns, texts[0], TEXT),
            st_ms_text(outcome->after_ns, texts[1], TEXT),
            st_change_text(outcome->after_ns, outcome->before_ns, texts[2], TEXT));
+    if (outcome->band_ns[1] > 0) {
+        st_put_ns(root, "band_low_ns", outcome->band_ns[0]);
+        st_put_ns(root, "band_high_ns", outcome->band_ns[1]);
+        st_say(root, "band    %s to %s in nine of ten programs\n",
+               st_ms_text(outcome->band_ns[0], texts[0], TEXT),
+               st_ms_text(outcome->band_ns[1], texts[1], TEXT));
+    }
     if (outcome->bubble_frac > 0)
         st_say(root, "bubble  %s %% of the step\n",
                st_number_print('f', 1, 100 * outcome->bubble_frac, texts[0], TEXT));

@@ -52,7 +52,15 @@ static const st_plugin_argument *const attention_list[ATTENTION_ARGUMENTS] = {
     [ATTENTION_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", "memory bandwidth"),
     [ATTENTION_CONSTANT] = OPTIONAL("constant", "us", "constant time of each attention")};
 
-enum { MOVED_BYTES, MOVED_ROWS, MOVED_WIDTH, MOVED_REDUCTIONS, MOVED_BANDWIDTH, MOVED_ARGUMENTS };
+enum {
+    MOVED_BYTES,
+    MOVED_ROWS,
+    MOVED_WIDTH,
+    MOVED_REDUCTIONS,
+    MOVED_BANDWIDTH,
+    MOVED_CONSTANT,
+    MOVED_ARGUMENTS
+};
 
 static const st_plugin_argument *const moved_list[MOVED_ARGUMENTS] = {
     [MOVED_BYTES] = ARGUMENT("bytes", "B", "bytes that are read and written"),
@@ -60,7 +68,8 @@ static const st_plugin_argument *const moved_list[MOVED_ARGUMENTS] = {
     [MOVED_WIDTH] = ARGUMENT("width", "", "numbers of a row; 0: unknown"),
     [MOVED_REDUCTIONS] =
         ARGUMENT("reductions", "", "sums over each row: 1 for a norm, 0 element by element"),
-    [MOVED_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", "memory bandwidth that is reached")};
+    [MOVED_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", "memory bandwidth that is reached"),
+    [MOVED_CONSTANT] = OPTIONAL("constant", "us", "fixed time, which tables contain")};
 
 enum {
     COPIES,
@@ -182,7 +191,8 @@ static void read_request(const operator_times *times, st_operator of, const doub
              i++) /* in the order of a table's columns */
             request->sizes[i] = columns[i][row];
         request->rates = (st_rates){.bandwidth = columns[MOVED_BANDWIDTH][row],
-                                    .width = times->widths[ST_MOVED]};
+                                    .width = times->widths[ST_MOVED],
+                                    .constant_s = column_of(columns, MOVED_CONSTANT, row, 0)};
         request->formula_s = st_shapes_formula(ST_MOVED, request->sizes, &request->rates);
         if (!(request->sizes[ST_BYTES] > 0))
             request->kept = "nothing is moved";

@@ -178,7 +178,7 @@ double st_shapes_formula(st_operator of, const double *sizes, const st_rates *ra
                       2.0 * rates->width * tokens * heads * sizes[ST_HEAD_DIM], rates);
     }
     if (of == ST_MOVED)
-        return rates->bandwidth > 0 ? sizes[ST_BYTES] / rates->bandwidth : 0;
+        return rates->bandwidth > 0 ? rates->constant_s + sizes[ST_BYTES] / rates->bandwidth : 0;
     return experts_formula(sizes, rates) + st_shapes_around(of, sizes, rates);
 }
 

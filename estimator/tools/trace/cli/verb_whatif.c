@@ -104,6 +104,9 @@ typedef struct whatif {
     st_trace_collective_model model;
     st_ratios measured; /* of --ratios */
     st_trace_kernel_ratios ratios;
+    st_trace_kernel_ratios shapes; /* by the shapes of operators, which `ratios` scales */
+    double band;                   /* of these; 0: none */
+    double scale;
     const st_trace_set *set;
     cli_texts gpu_sets;   /* "cluster.gpu=NAME" and the like, of the GPU that is asked for */
     cli_texts gpu_have;   /* the same of the recorded one */
@@ -120,6 +123,20 @@ static bool is_of_cluster(const char *text)
 static bool is_of_gpu(const char *text)
 {
     return strncmp(text, ST_KEY_CLUSTER_GPU, 11) == 0 && (text[11] == '=' || text[11] == '.');
+}
+
+/* "cluster.gpu=AMD Instinct MI300X" is "cluster.gpu=mi300x": what a device calls itself, too. */
+static st_status add_gpu_text(whatif *own, cli_texts *texts, const char *text)
+{
+    static const char key[] = ST_KEY_CLUSTER_GPU "=";
+    st_gpus gpus = {0};
+    st_status status = st_gpus_list(own->run->paths, own->run->arena, &gpus, own->run->errors);
+    const char *file = strncmp(text, key, sizeof key - 1) == 0
+                           ? st_gpus_of_device(&gpus, text + sizeof key - 1)
+                           : NULL;
+    if (file != NULL)
+        text = st_xprintf(own->run->arena, "%s%s", key, file);
+    return status == ST_OK ? cli_add_text(own->run, texts, text) : status;
 }
 
 /* A size of the job as "key=value", behind what the user has given, which wins. */
@@ -163,7 +180,7 @@ static st_status take_job(whatif *own)
     for (size_t i = 0; i < options->have.count && status == ST_OK; i++) {
         const char *text = options->have.items[i];
         if (is_of_gpu(text))
-            status = cli_add_text(own->run, &own->gpu_have, text);
+            status = add_gpu_text(own, &own->gpu_have, text);
         if (is_of_cluster(text))
             sets[set_count++] = text;
         else if (strncmp(text, refine, sizeof refine - 1) == 0)
@@ -455,6 +472,31 @@ static st_status open_prices(whatif *own, const char *gpu, const cli_texts *sets
     return st_prices_open(own->run->paths, &request, own->run->arena, prices, own->run->errors);
 }
 
+static double scaled_ratio(const void *context, size_t rank, size_t event, st_trace_class *taken)
+{
+    const whatif *own = context;
+    return own->scale * own->shapes.ratio(own->shapes.context, rank, event, taken);
+}
+
+/* The step where all kernels are faster, then slower, than their shapes say. */
+static st_status find_band(whatif *own, st_trace_outcome *outcome)
+{
+    st_status status = ST_OK;
+    st_errors *errors = st_xmemory(st_errors_create()); /* those of the step itself are enough */
+    for (int i = 0; i < 2 && own->band > 0 && status == ST_OK; i++) {
+        st_trace_graph *graph = NULL;
+        st_trace_outcome one = {0};
+        own->scale = i == 0 ? 1 / (1 + own->band) : 1 + own->band;
+        status = st_trace_graph_make(own->set, &graph, errors);
+        if (status == ST_OK)
+            status = st_trace_whatif(graph, &own->change, own->run->arena, &one, errors);
+        outcome->band_ns[i] = one.after_ns;
+        st_trace_graph_destroy(graph);
+    }
+    st_errors_destroy(errors);
+    return status;
+}
+
 /* Ratios of what operators take on the GPU that is asked for and on the recorded one. */
 static st_status take_gpu(whatif *own)
 {
@@ -482,7 +524,12 @@ static st_status take_gpu(whatif *own)
                   "a plugin prices one of the two GPUs and formulas the other, so that their "
                   "errors do not cancel" ST_HINT "--have refine=PLUGIN... is of %s",
                   from);
-    status = st_recorded_ratios(&gpus, run->arena, &own->ratios, run->errors);
+    status = st_recorded_ratios(&gpus, run->arena, &own->shapes, run->errors);
+    own->band = st_prices_band(gpus.after);
+    own->scale = 1;
+    own->ratios = own->shapes;
+    own->ratios.context = own;
+    own->ratios.ratio = scaled_ratio;
     own->change.ratios = &own->ratios;
     return status;
 }
@@ -505,8 +552,8 @@ static st_status take_change(whatif *own)
         const cli_texts *all = &run->common.sets;
         cli_texts others = {0};
         for (size_t i = 0; i < all->count && status == ST_OK; i++)
-            status = cli_add_text(run, is_of_gpu(all->items[i]) ? &own->gpu_sets : &others,
-                                  all->items[i]);
+            status = is_of_gpu(all->items[i]) ? add_gpu_text(own, &own->gpu_sets, all->items[i])
+                                              : cli_add_text(run, &others, all->items[i]);
         own->change.sets = others.items;
         own->change.set_count = others.count;
     }
@@ -575,7 +622,12 @@ static int run_whatif(cli_run *run)
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)
+        status = find_band(&own, &outcome);
+    own.scale = 1;
+    const int64_t band_ns[] = {outcome.band_ns[0], outcome.band_ns[1]};
+    if (status == ST_OK)
         status = st_trace_whatif(graph, &own.change, run->arena, &outcome, run->errors);
+    memcpy(outcome.band_ns, band_ns, sizeof band_ns);
     if (status == ST_OK && options->trace != NULL)
         status = write_trace(run, graph, &outcome);
     if (status == ST_OK) {
