@@ -172,8 +172,8 @@ static void read_precisions(rules_reader *r, const st_yaml_node *root)
 st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena,
                         const st_rules **rules, st_errors *errors)
 {
-    static const char *const known[] = {"sheet",      "operations", "rules",
-                                        "precisions", "source", "band",     "definitions"};
+    static const char *const known[] = {"sheet",  "operations", "rules",      "precisions",
+                                        "source", "band",       "definitions"};
     const st_unit one = st_unit_one();
     const st_yaml_node *root = NULL;
     st_rules *made = st_xalloc(arena, 1, sizeof *made);

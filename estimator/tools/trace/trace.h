@@ -546,7 +546,7 @@ typedef struct st_trace_outcome {
     /* The same, if waits of unknown cause are over at once; as after_ns where there are none, or
      * where a new pipeline schedule took the place of the ranks. */
     int64_t after_least_ns;
-    int64_t band_ns[2]; /* after_ns where kernels are faster or slower; 0: not asked */
+    int64_t band_ns[2];         /* after_ns where kernels are faster or slower; 0: not asked */
     st_trace_breakdown *before; /* by rank, and behind these by lane */
     st_trace_breakdown *after;  /* NULL where a new pipeline schedule took the place of the ranks */
     st_trace_lane *lanes;       /* devices of ranks that have several */
