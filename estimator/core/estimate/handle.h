@@ -9,6 +9,7 @@
 #ifndef STEPTIME_ESTIMATE_HANDLE_H
 #define STEPTIME_ESTIMATE_HANDLE_H
 
+#include "base/result.h"
 #include "estimate/estimate_internal.h"
 #include "job/job_loader.h"
 
@@ -93,6 +94,15 @@ st_status st_handle_list_shown(st_estimate_handle *handle, st_errors *errors) ST
 bool st_settings_begin(st_estimate_handle *handle, const char *const *sets,
                        size_t count) ST_NODISCARD;
 void st_settings_end(st_estimate_handle *handle);
+/* The request of the estimate as it is set now, for who loads its job once more. False when out of
+ * memory. */
+bool st_handle_request(const st_estimate_handle *handle, st_arena *arena,
+                       st_request *request) ST_NODISCARD;
+
+/* How a caller wants a result; SVG is left to who has a picture. */
+st_status st_view_read(const st_estimate_view *view, st_estimate_view *asked,
+                       st_errors *errors) ST_NODISCARD;
+void st_view_write(const st_result *result, const st_estimate_view *view, st_buffer *buffer);
 
 /* Computes what is shown if necessary; reports errors, and warnings and limits only along with
  * them. */

@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *st_version(void)
+{
+    return STEPTIME_VERSION;
+}
+
 /* Copies of texts, so that a caller may free its own; NULL where memory is out. */
 static const char **copy_texts(st_arena *arena, const char *const *texts, size_t count)
 {

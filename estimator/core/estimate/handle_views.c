@@ -59,7 +59,7 @@ st_status st_estimate_read_role(st_estimate *estimate, const char *role, st_esti
 
 /* ---- reports ---- */
 
-static void write_result(const st_result *result, const st_estimate_view *view, st_buffer *buffer)
+void st_view_write(const st_result *result, const st_estimate_view *view, st_buffer *buffer)
 {
     static const st_form forms[] = {[ST_ESTIMATE_TEXT] = ST_FORM_TEXT,
                                     [ST_ESTIMATE_JSON] = ST_FORM_JSON,
@@ -68,12 +68,12 @@ static void write_result(const st_result *result, const st_estimate_view *view, 
     st_result_write(result, forms[view->form], &paint, buffer);
 }
 
-static st_status read_view(const st_estimate_view *view, st_estimate_view *asked, st_errors *errors)
+st_status st_view_read(const st_estimate_view *view, st_estimate_view *asked, st_errors *errors)
 {
     st_status status = st_sized_take(view, asked, sizeof *asked, errors);
-    if (status == ST_OK && (unsigned)asked->form > ST_ESTIMATE_CSV)
+    if (status == ST_OK && (unsigned)asked->form > ST_ESTIMATE_SVG)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "unknown form %d" ST_EXPECTED "text, JSON or CSV", (int)asked->form);
+                       "unknown form %d" ST_EXPECTED "text, JSON, CSV or SVG", (int)asked->form);
     return status;
 }
 
@@ -82,7 +82,7 @@ st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
 {
     st_estimate_handle *handle = st_estimate_handle_of(estimate);
     st_estimate_view asked;
-    st_status status = read_view(view, &asked, errors);
+    st_status status = st_view_read(view, &asked, errors);
     if (status == ST_OK)
         status = st_estimate_complete(handle, errors);
     if (status != ST_OK)
@@ -92,12 +92,14 @@ st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
         return st_out_of_memory(errors);
     st_result result;
     const st_brief brief = {.cite = asked.cite, .quiet = asked.quiet};
-    if (asked.form != ST_ESTIMATE_TEXT || asked.all)
+    if (asked.form == ST_ESTIMATE_SVG)
+        status = st_summary_svg(estimate, arena, buffer, errors);
+    else if (asked.form != ST_ESTIMATE_TEXT || asked.all)
         st_estimate_report(estimate, errors, arena, &result);
     else
         status = st_estimate_brief(estimate, &brief, errors, arena, &result);
-    if (status == ST_OK)
-        write_result(&result, &asked, buffer);
+    if (status == ST_OK && asked.form != ST_ESTIMATE_SVG)
+        st_view_write(&result, &asked, buffer);
     st_arena_destroy(arena);
     if (status != ST_OK)
         return status;
@@ -108,12 +110,12 @@ static st_status read_explain_view(const st_estimate_view *view, const char *cel
                                    st_estimate_view *asked, st_explain_view *wanted,
                                    st_errors *errors)
 {
-    st_status status = read_view(view, asked, errors);
+    st_status status = st_view_read(view, asked, errors);
     if (status != ST_OK)
         return status;
-    if (asked->form == ST_ESTIMATE_CSV)
+    if (asked->form == ST_ESTIMATE_CSV || asked->form == ST_ESTIMATE_SVG)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "an explanation cannot be a table" ST_EXPECTED "text or JSON");
+                       "an explanation is neither a table nor a picture" ST_EXPECTED "text or JSON");
     if (asked->digits > DIGITS_MAX)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "invalid number of digits" ST_FOUND "%zu" ST_EXPECTED "from 1 to 17, or 0",
@@ -136,7 +138,7 @@ static void write_explanation(const st_estimate *estimate, const st_explanation 
         st_buffer text = {0};
         st_result result = {.arena = arena};
         st_explanation_report(estimate, explanation, rows, errors, &result);
-        write_result(&result, view, &text);
+        st_view_write(&result, view, &text);
         size_t count = 0;
         for (const char *at = st_buffer_read(&text); *at != '\0'; at++)
             count += *at == '\n' ? 1 : 0;

@@ -136,6 +136,17 @@ static bool is_value(const st_estimate_handle *handle, const st_job_change *chan
 
 /* ---- loading again ---- */
 
+bool st_handle_request(const st_estimate_handle *handle, st_arena *arena, st_request *request)
+{
+    const char **sets = st_arena_alloc(arena, handle->setting_count + 1, sizeof *sets);
+    for (size_t i = 0; sets != NULL && i < handle->setting_count; i++)
+        sets[i] = handle->settings[i].text;
+    *request = handle->request;
+    request->sets = sets;
+    request->set_count = handle->setting_count;
+    return sets != NULL;
+}
+
 static st_status load_with(const batch *self)
 {
     st_estimate_handle *handle = self->handle;

@@ -5,6 +5,7 @@
  * number and size before anything in it is called.
  */
 #include "plugin/isolate.h"
+#include "plugin/offered.h"
 
 #include "job/files.h"
 
@@ -212,8 +213,14 @@ st_status st_plugin_load_here(const st_paths *paths, const char *name, st_place 
 {
     bool by_path = strchr(name, '/') != NULL;
     st_plugin_module *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
+    const st_plugin *own = st_plugin_offered(name);
     if (loaded == NULL)
         return st_out_of_memory(errors);
+    if (own != NULL) {
+        *loaded = (st_plugin_module){.file = own->id, .folder = "", .who = own->id};
+        *module = loaded;
+        return st_module_describe(loaded, own, place, arena, errors);
+    }
     st_status status = st_plugin_locate(paths, name, place, arena, &loaded->file, errors);
     if (status != ST_OK)
         return status;

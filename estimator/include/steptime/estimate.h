@@ -14,10 +14,13 @@
 #define STEPTIME_ESTIMATE_H
 
 #include "steptime/arena.h"
+#include "steptime/job.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+ST_API const char *st_version(void); /* of the library, "0.1.0" */
 
 typedef struct st_estimate st_estimate;
 
@@ -67,6 +70,31 @@ ST_API st_status st_estimate_set(st_estimate *estimate, const char *assignment,
 /* Several keys in one step, all or none; later ones win. Reports all errors. */
 ST_API st_status st_estimate_set_many(st_estimate *estimate, const char *const *assignments,
                                       size_t count, st_errors *errors) ST_NODISCARD;
+
+/* A key of the job, as the estimate has it now. */
+typedef struct st_estimate_key {
+    size_t size;
+    const char *path;
+    const char *unit; /* of a quantity; "" of all else */
+    const char *doc;
+    const char *text; /* as written, "200 Gbit/s"; of a section the name of its file; "": none */
+    double value;     /* base units; a truth value 0 or 1; NaN of a text, a word and without one */
+    st_key_kind kind;
+    bool is_given; /* by the job, a file that it names, or a setting; else it is assumed */
+} st_estimate_key;
+
+#define ST_ESTIMATE_KEY_INIT                                                                       \
+    {                                                                                              \
+        sizeof(st_estimate_key), NULL, NULL, NULL, NULL, 0, ST_KEY_TEXT, false                     \
+    }
+
+/*
+ * By its path: "parallel.tp", "model" (a section), "constants.mu". A value that the job does not
+ * give is the sheet's default. ST_ERR_USAGE, with the nearest name, where there is none of the
+ * path.
+ */
+ST_API st_status st_estimate_read_key(st_estimate *estimate, const char *path, st_estimate_key *key,
+                                      st_errors *errors) ST_NODISCARD;
 
 /*
  * Computes the requested cells. ST_ERR_CHECK where a check of the sheet fails,
@@ -141,7 +169,8 @@ ST_API st_status st_estimate_check_at(const st_estimate *estimate, size_t index,
 typedef enum st_estimate_form {
     ST_ESTIMATE_TEXT, /* for people */
     ST_ESTIMATE_JSON, /* docs/output.md describes it and the next */
-    ST_ESTIMATE_CSV
+    ST_ESTIMATE_CSV,
+    ST_ESTIMATE_SVG /* of a report: its bars; of a timeline or traffic: the picture */
 } st_estimate_form;
 
 /* How something is written. */
@@ -171,6 +200,13 @@ ST_API st_status st_estimate_write(st_estimate *estimate, const st_estimate_view
 ST_API st_status st_estimate_explain(st_estimate *estimate, const char *cell,
                                      const st_estimate_view *view, st_buffer *buffer,
                                      st_errors *errors) ST_NODISCARD;
+/* Plugins of this process: a descriptor (steptime/plugin.h), found by its id before those of files,
+ * until it is withdrawn; it must live until then, and until what uses it is destroyed. One of the
+ * same id takes its place. Such plugins run in this process, whatever a request says. */
+struct st_plugin;
+ST_API st_status st_plugin_offer(const struct st_plugin *plugin, st_errors *errors) ST_NODISCARD;
+ST_API void st_plugin_withdraw(const struct st_plugin *plugin);
+
 /* A workbook whose formulas recompute when an input changes. */
 ST_API st_status st_estimate_workbook(st_estimate *estimate, const char *file,
                                       st_errors *errors) ST_NODISCARD;

@@ -64,6 +64,24 @@ ST_API const char *st_grid_axis_key(const st_grid *grid, size_t axis); /* "paral
 ST_API const char *st_grid_axis_text(const st_grid *grid, size_t axis, uint64_t row, char *text,
                                      size_t size);
 
+/* The type of an axis of numbers; NULL: its values are texts. Lives as long as the grid. */
+ST_API const st_type *st_grid_axis_type(const st_grid *grid, size_t axis);
+/* Values of an axis, and one of them as it is shown; returns `text`. */
+ST_API uint64_t st_grid_axis_value_count(const st_grid *grid, size_t axis);
+ST_API const char *st_grid_axis_value_text(const st_grid *grid, size_t axis, uint64_t value,
+                                           char *text, size_t size);
+/* Where values of an axis go, one for each row; each may be NULL. */
+typedef struct st_axis_columns {
+    uint32_t *places; /* in the axis' list of values */
+    double *numbers;  /* base units; of an axis of numbers */
+    int64_t *counts;  /* the same as whole numbers */
+} st_axis_columns;
+
+/* An axis' values in rows first to first + rows - 1. ST_ERR_USAGE: no such row, or numbers of an
+ * axis of texts. */
+ST_API st_status st_grid_axis_read(const st_grid *grid, size_t axis, uint64_t first, size_t rows,
+                                   const st_axis_columns *columns) ST_NODISCARD;
+
 /* Why a row has no result: 0 it has one; else below st_grid_reason_count. */
 ST_API size_t st_grid_reason_count(const st_grid *grid);
 /* The formula of the check that fails, or a few words; of 0 "". */

@@ -10,6 +10,8 @@
 #include "steptime/paths.h"
 #include "steptime/job.h"
 #include "steptime/estimate.h"
+#include "steptime/traffic.h"
+#include "steptime/timeline.h"
 #include "steptime/graph.h"
 #include "steptime/search.h"
 

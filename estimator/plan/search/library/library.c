@@ -95,6 +95,43 @@ const char *st_grid_axis_text(const st_grid *grid, size_t axis, uint64_t row, ch
                                size);
 }
 
+const st_type *st_grid_axis_type(const st_grid *grid, size_t axis)
+{
+    return st_space_axis_type(grid->space, axis);
+}
+
+uint64_t st_grid_axis_value_count(const st_grid *grid, size_t axis)
+{
+    return grid->space->axes[axis].axis.count;
+}
+
+const char *st_grid_axis_value_text(const st_grid *grid, size_t axis, uint64_t value, char *text,
+                                    size_t size)
+{
+    return st_space_value_text(grid->space, axis, value, text, size);
+}
+
+st_status st_grid_axis_read(const st_grid *grid, size_t axis, uint64_t first, size_t rows,
+                            const st_axis_columns *columns)
+{
+    const st_space *space = grid->space;
+    bool counts = columns->numbers != NULL || columns->counts != NULL;
+    if (first > space->rows || rows > space->rows - first ||
+        (counts && st_space_axis_type(space, axis) == NULL))
+        return ST_ERR_USAGE;
+    for (size_t i = 0; i < rows; i++) {
+        uint64_t place = st_space_digit(space, axis, st_space_pick(space, first + i));
+        double number = counts ? st_space_axis_number(space, axis, place) : 0;
+        if (columns->places != NULL)
+            columns->places[i] = (uint32_t)place;
+        if (columns->numbers != NULL)
+            columns->numbers[i] = number;
+        if (columns->counts != NULL)
+            columns->counts[i] = (int64_t)number;
+    }
+    return ST_OK;
+}
+
 size_t st_grid_reason_count(const st_grid *grid)
 {
     return st_reason_count(grid->space);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime export */
 #include "launch/cli/verbs.h"
-#include "steptime/tool/estimates.h"
-#include "launch/frameworks/frameworks.h"
-
-#include <string.h>
+#include "launch/frameworks/formats.h"
 
 typedef struct export_options {
     st_export_options launch;
@@ -33,25 +30,14 @@ static const cli_example examples[] = {
 static int run_export(cli_run *run)
 {
     const export_options *given = run->options;
-    /* One of the verb's choices. */
-    const char *name = run->arguments[0];
-    int found = 0;
-    while (found + 1 < ST_FRAMEWORKS && strcmp(st_framework_name((st_framework)found), name) != 0)
-        found++;
-    const st_framework framework = (st_framework)found;
-    const st_job *job = NULL;
     st_status status = cli_paths(run);
     const st_request request = {.job = run->arguments[1],
                                 .sets = run->common.sets.items,
                                 .set_count = run->common.sets.count};
     if (status == ST_OK)
-        status = st_settled_job(run->paths, &request, run->arena, &job, run->errors);
-    if (status == ST_OK)
-        status = st_framework_export(framework, run->paths, job, &given->launch, &run->result,
-                                     run->errors);
-    /* What `estimate` refuses is not started either, and no file is written. */
-    if (status == ST_OK)
-        status = st_estimate_check_plan(run->paths, &request, run->arena, run->errors);
+        status = st_format_export(run->arguments[0], run->paths, &request, &given->launch,
+                                  &run->result, run->errors);
+    /* What `estimate` refuses is written to no file. */
     if (status != ST_OK)
         st_buffer_free(&run->result);
     return status == ST_ERR_CHECK ? CLI_FAILED : cli_exit_code(run, status);

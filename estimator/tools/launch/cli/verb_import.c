@@ -2,8 +2,7 @@
 /* steptime import hf, layers, and from the files of frameworks */
 #include "launch/cli/verbs.h"
 #include "steptime/tool/input_files.h"
-#include "launch/frameworks/frameworks.h"
-#include "launch/import/import.h"
+#include "launch/frameworks/formats.h"
 
 #include <string.h>
 
@@ -136,10 +135,7 @@ static st_status check_source(const st_source *source, st_errors *errors)
 
 static int run_import(cli_run *run)
 {
-    const char *source_name = run->verb->name + strlen("import ");
-    st_framework framework = (st_framework)0;
-    while (framework < ST_FRAMEWORKS && strcmp(st_framework_name(framework), source_name) != 0)
-        framework++;
+    const char *format = run->verb->name + strlen("import ");
     st_source source = {0};
     st_status status = cli_paths(run);
     if (status == ST_OK) {
@@ -180,10 +176,7 @@ static int run_import(cli_run *run)
         .sets = run->common.sets.items,
         .set_count = run->common.sets.count};
     if (status == ST_OK)
-        status =
-            framework < ST_FRAMEWORKS ? st_framework_import(framework, &request, job, run->errors)
-            : run->verb == &cli_verb_import_layers ? st_import_layers(&request, job, run->errors)
-                                                   : st_import_hf(&request, job, run->errors);
+        status = st_format_import(format, &request, job, run->errors);
     if (status == ST_OK && run->common.json)
         cli_show(run, &report);
     st_buffer_free(&report_job);

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of columns, handed to NumPy, pandas, Polars and Arrow without copies."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ._library import NULL, ffi
+
+_FORMATS = {"float64": (b"g", "<f8", 8, "double[]"), "int64": (b"l", "<i8", 8, "int64_t[]"),
+            "text": (b"I", "<u4", 4, "uint32_t[]")}
+
+
+class Column:
+    """A column: `name`, `unit` (of its numbers: base units; "" for texts), `kind` ("float64", "int64" or "text"). Texts are kept
+    as places in `values`, a list. `numpy.asarray(column)` shares its memory; so do Arrow and the buffer protocol."""
+
+    def __init__(self, name: str, kind: str, memory, count: int, unit: str = "", doc: str = "",
+                 values: Sequence[str] = ()) -> None:
+        self.name = name
+        self.kind = kind
+        self.unit = unit
+        self.doc = doc
+        self.values = list(values)
+        self._memory = memory
+        self._count = count
+
+    @classmethod
+    def empty(cls, name: str, kind: str, count: int, unit: str = "", doc: str = "", values: Sequence[str] = ()) -> Column:
+        return cls(name, kind, ffi.new(_FORMATS[kind][3], max(1, count)), count, unit, doc, values)
+
+    @property
+    def pointer(self):
+        return self._memory
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int):
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._count))]
+        if not -self._count <= index < self._count:
+            raise IndexError(f"row {index} of {self._count}")
+        value = self._memory[index % self._count]
+        return self.values[value] if self.kind == "text" else value
+
+    def __iter__(self) -> Iterator[object]:
+        return (self[i] for i in range(self._count))
+
+    @property
+    def __array_interface__(self) -> dict:
+        """Numbers, or of texts their places in `values`; the array keeps the column alive."""
+        return {"version": 3, "shape": (self._count,), "typestr": _FORMATS[self.kind][1],
+                "data": (int(ffi.cast("uintptr_t", self._memory)), False)}
+
+    def buffer(self) -> memoryview:
+        """The memory of the column, as long as it lives."""
+        form = {"float64": "d", "int64": "q", "text": "I"}[self.kind]
+        return memoryview(ffi.buffer(self._memory, self._count * _FORMATS[self.kind][2])).cast(form)
+
+    def to_numpy(self):
+        """An array that shares the memory; texts are an array of objects."""
+        import numpy
+        found = numpy.asarray(self)
+        return numpy.array(self.values, dtype=object)[found] if self.kind == "text" else found
+
+    def __arrow_c_schema__(self):
+        from ._arrow import schema_capsule
+        return schema_capsule(self)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        from ._arrow import array_capsules
+        return array_capsules(self)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in self[:6])
+        return f"<column {self.name}{f' in {self.unit}' if self.unit else ''}: {shown}{', ...' if len(self) > 6 else ''}>"
+
+
+class Table:
+    """Columns of the same length by name: `table["step_time"]`. Numbers are in base units (`table.units`).
+
+    `to_pandas()`, `to_polars()`, `to_arrow()`, `to_numpy()`; anything that reads Arrow's C stream takes the table as it is:
+    `pyarrow.table(table)`, `polars.DataFrame(table)`, `duckdb.sql("from table")`."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = {one.name: one for one in columns}
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._columns)
+
+    @property
+    def units(self) -> dict[str, str]:
+        return {name: one.unit for name, one in self._columns.items()}
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            return self._columns[name]
+        except KeyError:
+            from difflib import get_close_matches
+            near = get_close_matches(name, self._columns, 1)
+            from ._errors import UnknownNameError
+            raise UnknownNameError(f"the table has no column {name!r}" + (f"; did you mean '{near[0]}'?" if near else "")) from None
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()))) if self._columns else 0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def keys(self) -> list[str]:
+        return list(self._columns)
+
+    def row(self, index: int) -> dict[str, object]:
+        return {name: one[index] for name, one in self._columns.items()}
+
+    def to_numpy(self) -> dict[str, object]:
+        return {name: one.to_numpy() for name, one in self._columns.items()}
+
+    def to_pandas(self):
+        """A DataFrame whose columns of numbers share the memory; texts are categories."""
+        import numpy
+        import pandas
+        made = {}
+        for name, one in self._columns.items():
+            codes = numpy.asarray(one)
+            made[name] = codes if one.kind != "text" else pandas.Categorical.from_codes(codes.view("<i4"), one.values)
+        frame = pandas.DataFrame(made, copy=False)
+        frame.attrs["units"] = self.units
+        return frame
+
+    def to_polars(self):
+        import polars
+        return polars.DataFrame(self)
+
+    def to_arrow(self):
+        import pyarrow
+        return pyarrow.table(self)
+
+    def __arrow_c_schema__(self):
+        from ._arrow import schema_capsule
+        return schema_capsule(self)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        from ._arrow import stream_capsule
+        return stream_capsule(self)
+
+    def __repr__(self) -> str:
+        head = [f"{name} [{one.unit}]" if one.unit not in ("", "1") else name for name, one in self._columns.items()]
+        rows = [[_shown(one[i]) for one in self._columns.values()] for i in range(min(10, len(self)))]
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+        lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths)) for row in [head, *rows]]
+        return "\n".join([*lines, f"{len(self)} rows"])
+
+    def _repr_html_(self) -> str:
+        from ._html import table_html
+        return table_html(self)
+
+
+def _shown(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def text_column(name: str, texts: Sequence[str], doc: str = "") -> Column:
+    places = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    made = Column.empty(name, "text", len(texts), doc=doc, values=list(places))
+    made.pointer[0:len(texts)] = [places[text] for text in texts]
+    return made
+
+
+def column_of(name: str, values: Sequence[object], unit: str = "") -> Column:
+    """Whole numbers, numbers (None is NaN), or texts."""
+    given = [one for one in values if one is not None]
+    if given and all(isinstance(one, int) and abs(one) < 1 << 63 for one in given) and len(given) == len(values):
+        made = Column.empty(name, "int64", len(values), unit)
+    elif all(isinstance(one, (int, float)) for one in given):
+        made = Column.empty(name, "float64", len(values), unit)
+        values = [float("nan") if one is None else float(one) for one in values]
+    else:
+        return text_column(name, ["" if one is None else str(one) for one in values])
+    made.pointer[0:len(values)] = list(values)
+    return made
+
+
+def _parsed(text: str) -> object:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def table_of_csv(text: str) -> Table:
+    """The table of a CSV text with a line of names."""
+    from csv import reader
+    rows = list(reader(text.splitlines()))
+    names, rows = (rows[0], rows[1:]) if rows else ([], [])
+    return Table([column_of(name, [_parsed(row[i]) if row[i] else None for row in rows]) for i, name in enumerate(names)])
+
+
+__all__ = ["Column", "Table", "column_of", "table_of_csv", "text_column", "NULL"]
