@@ -80,11 +80,41 @@ verdict 'that plugin keeps to the rules'
     grep -q '"provider": "tree for all_reduce"' "$work/log"
 verdict 'an estimate uses it'
 
-for language in c cpp; do
-    sed -n "/^\`\`\`$language\$/,/^\`\`\`\$/p" "$root/docs/library.md" | sed '1d;$d' |
-        diff - "$root/tests/install/consumer.$language" >"$work/log"
-    verdict "docs/library.md shows consumer.$language as it is"
+# block LANGUAGE NUMBER: that block of code of the page
+block() {
+    awk -v fence="\`\`\`$1" -v wanted="$2" '
+        $0 == fence { count++; inside = 1; next }
+        /^```$/ { inside = 0 }
+        inside && count == wanted' "$root/docs/library.md"
+}
+
+for page in 'consumer.c c 1' 'consumer.cpp cpp 1' 'plan.c c 2'; do
+    read -r file language number <<<"$page"
+    block "$language" "$number" | diff - "$root/tests/install/$file" >"$work/log"
+    verdict "docs/library.md shows $file as it is"
 done
+
+if find_one pkgconfig/steptime-launch.pc >"$work/log"; then
+    read -ra flags <<<"$(PKG_CONFIG_SYSROOT_DIR=$work/at PKG_CONFIG_PATH=$pkg_config \
+        pkg-config --cflags --libs steptime-launch 2>"$work/log")"
+    "${CC:-cc}" -std=c17 -Wall -Wextra -Werror "$root/tests/install/plan.c" -o "$work/plan" \
+        "${flags[@]}" >>"$work/log" 2>&1
+    verdict 'a program of imports and exports builds'
+    python3 -c 'import json, sys; json.dump(json.loads(open(sys.argv[1]).readline())["config"], sys.stdout)' \
+        "$root/tests/models/configs.jsonl" >"$work/config.json"
+    (cd "$work" && LD_LIBRARY_PATH=$library ./plan config.json dgx-h100 cluster.nodes=1 \
+        parallel.dp=8 batch.sequence=4096 batch.global=64 batch.micro=1) >"$work/log" 2>&1 &&
+        grep -q -- '--num-layers 36' "$work/log" && grep -q '^0,1,dp,' "$work/log"
+    verdict 'it reads a config.json, writes a script and counts bytes'
+fi
+
+if module=$(find_one '*-packages/steptime/__init__.py'); then
+    (cd / && PYTHONPATH=$(dirname -- "$(dirname -- "$module")") STEPTIME_LIBRARY=$library \
+        /usr/bin/python3 -B -c 'import steptime as st
+print(st.Job("gpt-3b-32x3090", {"batch.micro": 4}).step_time)') >"$work/log" 2>&1 &&
+        [[ $(<"$work/log") == '62.59 s' ]]
+    verdict 'the Python package estimates'
+fi
 
 readelf -d "$library/libsteptime.so" | grep SONAME >"$work/log" &&
     grep -q 'libsteptime\.so\.0\]' "$work/log"

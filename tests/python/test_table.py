@@ -146,7 +146,7 @@ def test_search(steptime):
     assert best.cells['memory'] == best.job.memory
     assert [one.goal for one in found] == sorted(one.goal for one in found)
     frame = found.table
-    assert list(frame[found.goal]) == [float(one.goal) for one in found] and '<table>' in found._repr_html_()
+    assert list(frame[found.ranked_by]) == [float(one.goal) for one in found] and '<table>' in found._repr_html_()
     assert set(frame['parallel.tp']) <= {1, 2, 4, 8}
 
 

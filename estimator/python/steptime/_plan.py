@@ -212,14 +212,14 @@ class Plan:
 
 
 class Search(Sequence):
-    """Plans of a search, the best first. `total` plans there are, `computed` of them, `passed` all checks; `reasons` why others
+    """Plans of a search, the best first. `ranked_by` is the cell that ranks them. `total` plans there are, `computed` of them, `passed` all checks; `reasons` why others
     were rejected, by number; `gap` bounds by how much an uncomputed plan may be better, as a share of the best, NaN where unknown;
     `nearest` is the closest plan where none passed; `interrupted` after Ctrl-C."""
 
     def __init__(self, plans: list[Plan], best, nearest: Plan | None) -> None:
         self.plans = plans
         self.nearest = nearest
-        self.goal = text_of(best.goal)
+        self.ranked_by = text_of(best.goal)
         self.total, self.computed, self.passed = best.total, best.computed, best.passed
         self.gap = best.gap
         self.interrupted = bool(best.interrupted)
@@ -243,7 +243,7 @@ class Search(Sequence):
         """A row for each plan: the goal, the cells that were asked for, and every key that differs somewhere."""
         from ._table import _parsed
         keys = dict.fromkeys(key for one in self.plans for key in one.keys)
-        columns = [column_of(self.goal, [float(one.goal) for one in self.plans], self.plans[0].goal.unit if self.plans else "")]
+        columns = [column_of(self.ranked_by, [float(one.goal) for one in self.plans], self.plans[0].goal.unit if self.plans else "")]
         for name in (self.plans[0].cells if self.plans else {}):
             columns.append(column_of(name, [one.cells[name] for one in self.plans]))
         for key in keys:
