@@ -100,7 +100,8 @@ if find_one pkgconfig/steptime-launch.pc >"$work/log"; then
     "${CC:-cc}" -std=c17 -Wall -Wextra -Werror "$root/tests/install/plan.c" -o "$work/plan" \
         "${flags[@]}" >>"$work/log" 2>&1
     verdict 'a program of imports and exports builds'
-    python3 -c 'import json, sys; json.dump(json.loads(open(sys.argv[1]).readline())["config"], sys.stdout)' \
+    python3 -c 'import json, sys
+json.dump(json.loads(open(sys.argv[1]).readline())["config"], sys.stdout)' \
         "$root/tests/models/configs.jsonl" >"$work/config.json"
     (cd "$work" && LD_LIBRARY_PATH=$library ./plan config.json dgx-h100 cluster.nodes=1 \
         parallel.dp=8 batch.sequence=4096 batch.global=64 batch.micro=1) >"$work/log" 2>&1 &&

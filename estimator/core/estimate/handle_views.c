@@ -115,7 +115,8 @@ static st_status read_explain_view(const st_estimate_view *view, const char *cel
         return status;
     if (asked->form == ST_ESTIMATE_CSV || asked->form == ST_ESTIMATE_SVG)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "an explanation is neither a table nor a picture" ST_EXPECTED "text or JSON");
+                       "an explanation is neither a table nor a picture" ST_EXPECTED
+                       "text or JSON");
     if (asked->digits > DIGITS_MAX)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "invalid number of digits" ST_FOUND "%zu" ST_EXPECTED "from 1 to 17, or 0",

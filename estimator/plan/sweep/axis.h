@@ -20,8 +20,8 @@
 
 enum {
     ST_AXIS_MAX_VALUES = 1000000, /* with texts */
-    ST_AXIS_MAX_BYTES = 1 << 25, /* ST_AXIS_MAX_VALUES of them */
-    ST_AXIS_TEXT = 64, /* enough for a value of a range */
+    ST_AXIS_MAX_BYTES = 1 << 25,  /* ST_AXIS_MAX_VALUES of them */
+    ST_AXIS_TEXT = 64,            /* enough for a value of a range */
     ST_AXES_MAX = 32
 };
 
