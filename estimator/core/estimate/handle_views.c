@@ -63,7 +63,8 @@ void st_view_write(const st_result *result, const st_estimate_view *view, st_buf
 {
     static const st_form forms[] = {[ST_ESTIMATE_TEXT] = ST_FORM_TEXT,
                                     [ST_ESTIMATE_JSON] = ST_FORM_JSON,
-                                    [ST_ESTIMATE_CSV] = ST_FORM_CSV};
+                                    [ST_ESTIMATE_CSV] = ST_FORM_CSV,
+                                    [ST_ESTIMATE_SVG] = ST_FORM_TEXT}; /* has none here */
     const st_paint paint = {.color = view->color, .width = view->width};
     st_result_write(result, forms[view->form], &paint, buffer);
 }
