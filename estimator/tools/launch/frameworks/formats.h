@@ -11,7 +11,7 @@ st_status st_format_import(const char *format, const st_import_request *request,
                            st_errors *errors) ST_NODISCARD;
 
 /* Appends what starts a job; a plan that an estimate refuses is not started either. */
-st_status st_format_export(const char *format, const st_paths *paths, const st_request *job,
+st_status st_format_export(const char *format, const st_paths *paths, const st_request *request,
                            const st_export_options *options, st_buffer *file,
                            st_errors *errors) ST_NODISCARD;
 
