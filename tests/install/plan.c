@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A config.json as a job, what starts it, and its traffic: plan CONFIG CLUSTER KEY=VALUE... */
 #include <steptime/launch.h>
-#include <steptime/traffic.h>
+#include <steptime/job_traffic.h>
 
 #include <stdio.h>
 #include <stdlib.h>

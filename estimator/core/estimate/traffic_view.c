@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traffic of an open estimate; see steptime/traffic.h. */
-#include "steptime/traffic.h"
+/* Traffic of an open estimate; see steptime/job_traffic.h. */
+#include "steptime/job_traffic.h"
 
 #include "base/memory.h"
 #include "base/sized_struct.h"

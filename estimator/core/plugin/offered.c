@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "plugin/module.h"
-#include "steptime/estimate.h"
+#include "steptime/in_process.h"
 
 #include <stdlib.h>
 #include <string.h>

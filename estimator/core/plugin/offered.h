@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugins that the program itself has offered (steptime/estimate.h). */
+/* Plugins that the program itself has offered (steptime/in_process.h). */
 #ifndef STEPTIME_PLUGIN_OFFERED_H
 #define STEPTIME_PLUGIN_OFFERED_H
 

@@ -200,13 +200,6 @@ ST_API st_status st_estimate_write(st_estimate *estimate, const st_estimate_view
 ST_API st_status st_estimate_explain(st_estimate *estimate, const char *cell,
                                      const st_estimate_view *view, st_buffer *buffer,
                                      st_errors *errors) ST_NODISCARD;
-/* Plugins of this process: a descriptor (steptime/plugin.h), found by its id before those of files,
- * until it is withdrawn; it must live until then, and until what uses it is destroyed. One of the
- * same id takes its place. Such plugins run in this process, whatever a request says. */
-struct st_plugin;
-ST_API st_status st_plugin_offer(const struct st_plugin *plugin, st_errors *errors) ST_NODISCARD;
-ST_API void st_plugin_withdraw(const struct st_plugin *plugin);
-
 /* A workbook whose formulas recompute when an input changes. */
 ST_API st_status st_estimate_workbook(st_estimate *estimate, const char *file,
                                       st_errors *errors) ST_NODISCARD;

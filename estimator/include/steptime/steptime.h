@@ -9,9 +9,10 @@
 #include "steptime/sheet.h"
 #include "steptime/paths.h"
 #include "steptime/job.h"
+#include "steptime/in_process.h"
 #include "steptime/estimate.h"
-#include "steptime/traffic.h"
-#include "steptime/timeline.h"
+#include "steptime/job_traffic.h"
+#include "steptime/job_timeline.h"
 #include "steptime/graph.h"
 #include "steptime/search.h"
 

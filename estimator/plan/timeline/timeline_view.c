@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline of an open estimate; see steptime/timeline.h. */
-#include "steptime/timeline.h"
+/* The timeline of an open estimate; see steptime/job_timeline.h. */
+#include "steptime/job_timeline.h"
 
 #include "base/memory.h"
 #include "estimate/handle.h"

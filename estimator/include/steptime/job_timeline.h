@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timelines: the step of a job laid out as the tasks of its schedule, and replayed. */
-#ifndef STEPTIME_TIMELINE_H
-#define STEPTIME_TIMELINE_H
+#ifndef STEPTIME_JOB_TIMELINE_H
+#define STEPTIME_JOB_TIMELINE_H
 
 #include "steptime/estimate.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traffic of a job: its ranks on nodes, and who sends how much to whom in a step. */
-#ifndef STEPTIME_TRAFFIC_H
-#define STEPTIME_TRAFFIC_H
+#ifndef STEPTIME_JOB_TRAFFIC_H
+#define STEPTIME_JOB_TRAFFIC_H
 
 #include "steptime/estimate.h"
 
