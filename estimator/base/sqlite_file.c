@@ -16,7 +16,14 @@ static st_status fail(const st_sqlite *sqlite)
 st_status st_sqlite_open(st_sqlite *sqlite, const char *path)
 {
     sqlite->file = path;
-    if (sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+    int code = sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READONLY, NULL);
+    /* A confined process may not lock a file. */
+    if (code == SQLITE_OK &&
+        sqlite3_exec(sqlite->database, "PRAGMA schema_version", NULL, NULL, NULL) == SQLITE_PERM) {
+        (void)sqlite3_close(sqlite->database);
+        code = sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READONLY, "unix-none");
+    }
+    if (code != SQLITE_OK)
         return fail(sqlite);
     /* A few bytes of a file can claim a text of gigabytes. */
     (void)sqlite3_limit(sqlite->database, SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES);

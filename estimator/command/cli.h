@@ -103,6 +103,7 @@ typedef struct cli_common {
     bool json;
     bool quiet;       /* without warnings */
     bool partial;     /* of traces */
+    bool confine;     /* the process itself makes only the calls of an isolated plugin */
     unsigned isolate; /* cli_isolate: plugins in processes of their own */
     unsigned check;   /* a cli_check */
     unsigned color;   /* a cli_color */
@@ -381,10 +382,17 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
     CLI_FILE(cli_common, db, "db", "use this database of profiles instead of the user's",          \
              .common = true)
 #define CLI_ROW_JSON CLI_FLAG(cli_common, json, "json", "print JSON", .common = true)
+#define CLI_ROW_CONFINE                                                                            \
+    CLI_FLAG(cli_common, confine, "confine",                                                       \
+             "read files of others with the system calls of an isolated plugin alone; the result " \
+             "goes to standard output",                                                            \
+             .common = true)
+/* Whoever has a result can make it confined. */
 #define CLI_ROW_OUTPUT                                                                             \
     CLI_RESULT(cli_common, output, "output",                                                       \
                "write to FILE instead of standard output; FILE changes only on success",           \
-               .letter = 'o', .common = true)
+               .letter = 'o', .common = true),                                                     \
+        CLI_ROW_CONFINE
 #define CLI_ROW_PARTIAL                                                                            \
     CLI_FLAG(cli_common, partial, "partial", "accept damaged files, and jobs with missing ranks",  \
              .common = true)

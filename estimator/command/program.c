@@ -2,11 +2,14 @@
 /* How a run goes from words to an exit code, for `steptime` and for each of its tools. */
 #include "command/tool.h"
 
+#include "base/guard.h"
 #include "base/oom_flag.h"
 #include "base/scratch.h"
 #include "base/sized_struct.h"
 #include "command/stream.h"
+#include "plugin/confine.h"
 #include "plugin/kit/probe_process.h"
+#include "plugin/namespaces.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,25 @@ static st_status demand_isolation(cli_run *run)
                          "this system cannot isolate plugins in full: it lacks %s" ST_HINT
                          "--isolate runs them with what there is",
                          lacking);
+}
+
+/* What the verb reads from here on may be hostile: it computes, reads files and writes its result.
+ */
+static st_status confine(cli_run *run)
+{
+    if (run->called)
+        return cli_wrong_use(run, "--confine holds for a process of its own", "run the program");
+    if (run->common.output != NULL)
+        return cli_wrong_use(run, "--confine and --output", "redirect standard output");
+    if (run->common.isolate != CLI_ISOLATE_OFF)
+        return cli_wrong_use(run, "--confine and --isolate", "give one of them");
+    if (run->common.color == CLI_COLOR_AUTO) /* terminals answer no more */
+        run->common.color = cli_paint(run).color ? CLI_COLOR_ALWAYS : CLI_COLOR_NEVER;
+    (void)st_guard_stdout();
+    if ((st_confine_here() & ST_WALL_FILTER) != 0)
+        return ST_OK;
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "this system cannot filter system calls" ST_HINT "leave out --confine");
 }
 
 static int run_words(cli_run *run, size_t count, const char *const *words)
@@ -53,6 +75,8 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
         else if (run->argument_count == 0 || !cli_write_group(run->arguments[0], &run->result))
             cli_write_overview(&run->result);
     } else {
+        if (run->common.confine && (status = confine(run)) != ST_OK)
+            return cli_exit_code(run, status);
         verb = run->verb->run(run);
     }
     return cli_write_result(run, verb);
@@ -66,7 +90,12 @@ static void end_without_memory(void)
     if (getpid() != ending_process)
         return;
     st_scratch_remove();
-    fputs("error: out of memory\n", stderr);
+    const char *who = NULL;
+    const char *what = NULL;
+    if (st_guard_last(&who, &what))
+        fprintf(stderr, "error: out of memory; %s ran last, in '%s'\n", who, what);
+    else
+        fputs("error: out of memory\n", stderr);
     _exit(CLI_FAILED);
 }
 

@@ -78,6 +78,14 @@ static bool lock_land(void)
 #endif
 }
 
+unsigned st_confine_here(void)
+{
+    const struct rlimit none = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &none);
+    const unsigned walls = lock_land() ? ST_WALL_LANDLOCK : 0;
+    return walls | (st_call_filter_install(NULL) ? ST_WALL_FILTER : 0);
+}
+
 void st_confine_files(int kept)
 {
     int null = open("/dev/null", O_RDWR);

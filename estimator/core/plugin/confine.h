@@ -25,6 +25,9 @@ typedef struct st_confine_limits {
  */
 unsigned st_confine(const st_confine_limits *limits);
 
+/* This process from now on: open descriptors stay, and can be written to. The result as above. */
+unsigned st_confine_here(void);
+
 /* The part that concerns open files. */
 void st_confine_files(int kept);
 
