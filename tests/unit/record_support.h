@@ -26,6 +26,7 @@ enum {
     NAME_STRANGE,
     NAME_GRAPH,
     NAME_STREAM,
+    NAME_OPTIMIZER,
     NAMES
 };
 
@@ -75,6 +76,7 @@ static inline log_maker begin_log(const char *folder, int rank, int world)
         [NAME_STRANGE] = "_ZN5thing12frobnicate_7I6half_tEEvPT_",
         [NAME_GRAPH] = "cudaGraphLaunch",
         [NAME_STREAM] = "cudaStreamCreateWithFlags",
+        [NAME_OPTIMIZER] = "_Z5adamwPfPKfi",
     };
     char path[128];
     log_maker maker = {.now_ns = 1000, .live_bytes = UINT64_C(440401920)};

@@ -105,6 +105,44 @@ TEST_WITH(other_sizes_are_other_steps, make_world, drop_world)
     assert_int_equal(steps_of(*state, 48624, 2, 48), 0);
 }
 
+/* Training of `train` steps of three kernels and an optimizer, then 20 evaluations of one kernel.
+ */
+static const st_imported_worker *train_and_evaluate(world *own, int train, const char *ends_with)
+{
+    log_maker log = begin_log(own->folder, 0, 1);
+    put_stream(&log, ST_LOG_STREAM_CREATE, 1);
+    for (int i = 0; i < train + 20; i++) {
+        for (int k = 0; k < (i < train ? 3 : 1); k++)
+            put_kernel(&log, 1, NAME_KERNEL, 48624);
+        if (i < train)
+            put_kernel(&log, 1, NAME_OPTIMIZER, 2385);
+        put_stream(&log, ST_LOG_STREAM_SYNC, 1);
+    }
+    end_log(&log, 0);
+    st_import_request request = plain;
+    request.step_kernel = ends_with;
+    return &import(own, &request)->workers[0];
+}
+
+TEST_WITH(evaluations_are_no_steps, make_world, drop_world)
+{
+    const st_imported_worker *counts = train_and_evaluate(*state, 5, NULL);
+    assert_int_equal(counts->steps, 5);
+    assert_int_equal(counts->step_tasks, 4);
+    assert_int_equal(counts->step_unknown, 0);
+}
+
+/* One step repeats nothing, and the evaluations are not it. */
+TEST_WITH(a_single_step_has_no_time, make_world, drop_world)
+{
+    assert_int_equal(train_and_evaluate(*state, 1, NULL)->steps, 0);
+}
+
+TEST_WITH(users_name_what_ends_a_step, make_world, drop_world)
+{
+    assert_int_equal(train_and_evaluate(*state, 5, "gelu*")->steps, 20);
+}
+
 /* Streams, events, memory and communicators have no shape. */
 TEST_WITH(tasks_alone_have_shapes, make_world, drop_world)
 {

@@ -74,7 +74,6 @@ def distributed(o, model):
     store = dist.TCPStore(os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']), world, False,
                           use_libuv=False)
     dist.init_process_group('nccl', store=store, rank=rank, world_size=world)
-    torch.cuda.set_device(int(os.environ.get('LOCAL_RANK', 0)))
     if o.mode == 'ddp':
         return nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
     if o.mode == 'fsdp1':
@@ -104,10 +103,12 @@ def main():
     o = options()
     torch.manual_seed(2385)
     torch.backends.cuda.matmul.allow_tf32 = o.mode == 'plain'
+    torch.cuda.set_device(int(os.environ.get('LOCAL_RANK', 0)))
     model = Model(o).cuda()
     if o.mode in ('ddp', 'fsdp1', 'fsdp2', 'tensor'):
         model = distributed(o, model)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=o.mode != 'eager')
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=o.mode not in ('eager', 'tensor'),
+                                  foreach=False if o.mode == 'tensor' else None)
     scaler = torch.amp.GradScaler('cuda') if o.mode == 'scaler' else None
     casts = o.mode not in ('plain', 'fsdp1', 'fsdp2')
     kind = torch.float16 if scaler else torch.bfloat16
@@ -143,7 +144,8 @@ def main():
                 scaler.step(optimizer)
                 scaler.update()
             else:
-                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                if o.mode != 'tensor':
+                    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 optimizer.step()
             if graph is None:
                 optimizer.zero_grad(set_to_none=True)

@@ -19,6 +19,7 @@ typedef struct import_options {
     const char *costs;
     const char *gap;
     const char *traces;
+    const char *step;
     uint64_t world;
     bool each;
 } import_options;
@@ -35,6 +36,9 @@ static const cli_option option_rows[] = {
     CLI_FILE(import_options, costs, "costs",
              "host cost of calls: a table with columns call and time_us, or a PyTorch profiler "
              "recording to learn them from"),
+    CLI_TEXT(import_options, step, "step", "KERNEL",
+             "kernels that end a step, such as \"adamw*\"; default: optimizers, else sums of "
+             "gradients"),
     CLI_FILE(import_options, rules, "rules", "kernel rules that replace those of configs/kernels"),
     CLI_FILE(import_options, times, "times",
              "measured kernel times: a table with columns kernel and time_us"),
@@ -99,6 +103,7 @@ static int run_import(cli_run *run)
                    .refine = run->common.refine.items,
                    .refine_count = run->common.refine.count},
         .costs = options->costs,
+        .step_kernel = options->step,
     };
     static const quantity_option gap = {
         .name = "--gap", .unit = "s", .most = 10, .expected = "0 s to 10 s"};

@@ -215,8 +215,33 @@ static uint8_t type_of(uint64_t type)
     return type < sizeof types ? types[type] : ST_LOG_TYPE_UNKNOWN;
 }
 
-/* Operations: n count, y type, r reduction, g root or peer, c communicator, s stream; the constant
- * is a st_log_operation. */
+/*
+ * What a rank would read back, from its own data: what it sends is in every place that it receives
+ * into, so that ranks which compare sizes agree. A sum is the rank's own part.
+ */
+static void move_data(const st_call *call, const st_object *comm)
+{
+    const st_log_collective *did = &call->draft.collective;
+    uint64_t from = st_role(call, 'f', 0);
+    uint64_t to = st_role(call, 't', 0);
+    uint64_t bytes = did->count * st_log_type_bytes(did->type);
+    bool gathers = did->operation == ST_LOG_ALL_GATHER || did->operation == ST_LOG_GATHER;
+    bool scatters = did->operation == ST_LOG_REDUCE_SCATTER || did->operation == ST_LOG_SCATTER;
+    bool exchanges = did->operation == ST_LOG_ALL_TO_ALL;
+    if (from == 0 || to == 0 || bytes == 0 || bytes > ST_SHADOW_BYTES)
+        return;
+    uint64_t places = gathers || exchanges ? (uint64_t)comm->comm.ranks : 1;
+    if (scatters)
+        from += (uint64_t)comm->comm.rank * bytes;
+    for (uint64_t i = 0; i < places; i++) {
+        uint64_t source = from + (exchanges ? i * bytes : 0);
+        if (source != to + i * bytes)
+            st_memory_copy(to + i * bytes, source, bytes);
+    }
+}
+
+/* Operations: f from, t to, n count, y type, r reduction, g root or peer, c communicator, s stream;
+ * the constant is a st_log_operation. */
 uint64_t st_do_collective(st_call *call)
 {
     st_object *comm = st_object_taken(call, call->entry->place['c' - 'a'] - 1U, ST_OBJECT_COMM);
@@ -240,6 +265,8 @@ uint64_t st_do_collective(st_call *call)
                                                  .type = type_of(type),
                                                  .reduction = (uint8_t)st_role(call, 'r', 255)};
     st_enqueue(call, stream);
+    if ((call->draft.flags & ST_LOG_CAPTURED) == 0)
+        move_data(call, comm);
     /* The communicator and the distance of the other rank distinguish ranks. */
     const st_log_collective *collective = &call->draft.collective;
     int64_t ranks = comm->comm.ranks;

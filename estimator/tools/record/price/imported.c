@@ -8,6 +8,7 @@
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/input_files.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 /* ---- making ---- */
@@ -41,6 +42,7 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
                            st_imported **imported, st_errors *errors)
 {
     st_imported *made = st_arena_alloc(arena, 1, sizeof *made);
+    made->step_kernel = request->step_kernel;
     st_run_options reading = request->run;
     st_status status =
         st_rules_load(paths, request->prices.rules != NULL ? request->prices.rules : ST_RULES_USUAL,
@@ -70,6 +72,15 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
             st_walk_run(made->run, made->shape_prices, made->groups, &options, &made->walk, errors);
     if (status != ST_OK)
         return status;
+    bool has_step = request->step_kernel == NULL;
+    for (size_t i = 0; i < made->run->shape_count && !has_step; i++)
+        has_step = made->run->shapes[i].form == ST_FORM_KERNEL &&
+                   fnmatch(request->step_kernel, made->run->shapes[i].name, 0) == 0;
+    if (!has_step)
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = "--step"},
+                       "no kernel of the run has this name" ST_FOUND "%s" ST_EXPECTED
+                       "a glob such as \"adamw*\"",
+                       request->step_kernel);
     for (size_t i = 0; i < made->run->worker_count; i++) {
         st_imported_count(made, i, arena);
         st_imported_find_steps(made, i, arena);

@@ -15,6 +15,7 @@ typedef struct st_import_request {
     st_prices_request prices; /* gpu NULL and no cluster: the device that was recorded */
     int64_t gap_ns;           /* below 0: as recorded */
     const char *costs;        /* table of what calls cost the host; NULL: nothing */
+    const char *step_kernel;  /* glob of the kernels that end a step; NULL: they are found */
 } st_import_request;
 
 /* Collectives of one kind. */
@@ -55,6 +56,8 @@ typedef struct st_imported_worker {
     size_t steps;      /* that repeat at the end */
     int64_t step_ns;   /* the median of them; 0: nothing repeats */
     size_t step_tasks;
+    uint64_t step_unknown; /* tasks of a step whose time is a guess, and that on average */
+    int64_t step_unknown_ns;
     int64_t *step_begin_ns; /* steps + 1 */
 } st_imported_worker;
 
@@ -67,7 +70,10 @@ typedef struct st_imported {
     st_imported_worker *workers; /* by worker of the run */
     uint64_t unpriced;           /* collectives that no provider knows */
     const char *device;          /* priced for */
+    const char *step_kernel;     /* of the request */
 } st_imported;
+
+#define ST_OPTIMIZER_OPERATION "stream" /* of the rules: one pass over all parameters */
 
 /* Everything lives in `arena`, with which the run goes. */
 st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,

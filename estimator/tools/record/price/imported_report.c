@@ -97,8 +97,15 @@ static void say_head(const st_imported *imported, const st_imported_worker *sum,
         st_say(root,
                "%llu more, %.1f %% of the time, are upper bounds because their sizes are unknown\n",
                (unsigned long long)sum->bounded, percent(sum->bounded_ns, sum->busy_ns));
-    if (sum->step_ns > 0)
-        st_say(root, "step: %.3f ms\n", (double)sum->step_ns / 1e6);
+    double step_ms = (double)sum->step_ns / 1e6;
+    double guess_ms = (double)sum->step_unknown_ns / 1e6;
+    if (sum->step_ns > 0 && sum->step_unknown > 0)
+        st_say(root,
+               "step: %.3f ms, %.3f to %.3f with no or twice the time of its %llu guessed tasks\n",
+               step_ms, guess_ms < step_ms ? step_ms - guess_ms : 0, step_ms + guess_ms,
+               (unsigned long long)sum->step_unknown);
+    else if (sum->step_ns > 0)
+        st_say(root, "step: %.3f ms\n", step_ms);
 }
 
 void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result)
@@ -116,7 +123,11 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
         sum.bounded_ns += part->bounded_ns;
         sum.refined += part->refined;
         sum.refined_ns += part->refined_ns;
-        sum.step_ns = part->step_ns > sum.step_ns ? part->step_ns : sum.step_ns;
+        if (part->step_ns > sum.step_ns) {
+            sum.step_ns = part->step_ns;
+            sum.step_unknown = part->step_unknown;
+            sum.step_unknown_ns = part->step_unknown_ns;
+        }
     }
     st_node *root = st_result_begin(result, arena);
     st_put_text(root, "run", run->folder);
@@ -135,6 +146,8 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     st_put_ns(root, "refined_ns", sum.refined_ns);
     st_put_ns(root, "busy_ns", sum.busy_ns);
     put_step(root, sum.step_ns > 0, sum.step_ns);
+    st_put_count(root, "step_unknown", sum.step_unknown);
+    st_put_ns(root, "step_unknown_ns", sum.step_unknown_ns);
     st_put_count(root, "unmatched", imported->walk->unmatched);
     say_head(imported, &sum, root);
     st_node *list = st_put_list(root, "workers");

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of a recorded program, which nobody marked: the longest end of its GPU tasks that is the
- * same tasks over and over, at least twice, with the host waiting for the GPU at the same places.
- * Fewer tasks than a step behind the last one, of an evaluation or of cleaning up, may be left out.
+ * Steps of a recorded program, which nobody marked: the same GPU tasks over and over, at least
+ * twice, with the host waiting for the GPU at the same places. Behind the training, programs
+ * evaluate and sample in loops of their own: a step therefore ends with an optimizer, or where
+ * there is none with a sum of gradients, or with the kernel that the user names. Where there is
+ * neither, the steps are the longest end of all tasks that repeats; fewer tasks than a step behind
+ * the last one may be left out.
  */
 #include "record/price/imported.h"
 
 #include "base/hash.h"
 #include "base/memory.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
-enum { MOST_LEFT_OUT = 256 };
+enum { MOST_LEFT_OUT = 256, MOST_ENDS = 128 };
+
+/* What ends a step, the best first. */
+typedef enum step_end { NAMED, OPTIMIZER, GRADIENTS, STEP_ENDS } step_end;
 
 typedef struct step_finder {
     const st_run *run;
@@ -21,6 +28,8 @@ typedef struct step_finder {
     uint32_t *borders; /* of the marks: the longest beginning that is an end, too */
     size_t count;
     size_t left_out; /* tasks at the end */
+    bool sums;       /* what ends steps are sums alone, which layers have, too */
+    bool *ends;      /* by mark: whether a step may end with this task; NULL: with any */
     size_t period;   /* tasks of a step */
     size_t covered;  /* tasks of all steps */
 } step_finder;
@@ -56,7 +65,7 @@ static void try_end(step_finder *finder, size_t first)
     }
     for (size_t length = finder->count - first; length > finder->covered && length > 1; length--) {
         size_t period = length - finder->borders[length];
-        if (2 * period > length || first >= period)
+        if (2 * period > length || (finder->ends == NULL && first >= period))
             continue;
         finder->left_out = first;
         finder->period = period;
@@ -65,38 +74,146 @@ static void try_end(step_finder *finder, size_t first)
     }
 }
 
+/* What a task is, whatever its pointers: its shape, or operation and message; loose: of any size,
+ * and wherever the host waits, which threads may do at other places in each step. */
+static uint64_t mark_of(const step_finder *finder, size_t index, bool loose)
+{
+    const st_walk_worker *walked = finder->walked;
+    const st_worker_call *call = &walked->worker->calls[walked->tasks[index].what];
+    uint64_t mark = 0;
+    if (call->shape != ST_NO_INDEX) {
+        st_task_shape shape = finder->run->shapes[call->shape];
+        if (loose)
+            shape.sizes[ST_SIZE_BYTES] = 0;
+        mark = mark_of_shape(&shape);
+    }
+    if (call->record.kind == ST_LOG_COLLECTIVE)
+        mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
+               (loose ? 0 : call->record.collective.count);
+    if (loose)
+        return mark;
+    uint32_t last = index > 0 ? walked->tasks[index - 1].call : 0;
+    bool waits = index == 0;
+    for (uint32_t j = last; j < walked->tasks[index].call && !waits; j++) {
+        uint16_t kind = walked->worker->calls[j].record.kind;
+        waits =
+            kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC || kind == ST_LOG_DEVICE_SYNC;
+    }
+    return waits ? mark ^ (UINT64_C(1) << 62) : mark;
+}
+
+/* Whether a task is one of those that end steps. */
+static bool ends_step(const st_imported *imported, const step_finder *finder, size_t index,
+                      step_end end)
+{
+    const st_worker_call *call = &finder->walked->worker->calls[finder->walked->tasks[index].what];
+    if (end == GRADIENTS)
+        return call->record.kind == ST_LOG_COLLECTIVE &&
+               (call->record.collective.operation == ST_LOG_ALL_REDUCE ||
+                call->record.collective.operation == ST_LOG_REDUCE_SCATTER);
+    if (call->shape == ST_NO_INDEX)
+        return false;
+    const char *name = finder->run->shapes[call->shape].name;
+    if (end == NAMED)
+        return imported->step_kernel != NULL && fnmatch(imported->step_kernel, name, 0) == 0;
+    return st_same(imported->shape_prices[call->shape].operation, ST_OPTIMIZER_OPERATION);
+}
+
+/* The tasks that end steps, the best kind of them that there is; NULL: there are none. */
+static bool *find_ends(const st_imported *imported, step_finder *finder, st_arena *arena)
+{
+    bool *ends = st_arena_alloc(arena, finder->count + 1, sizeof *ends);
+    bool any = false;
+    for (step_end end = NAMED; end < STEP_ENDS && !any; end++) {
+        finder->sums = end == GRADIENTS;
+        for (size_t i = 0; i < finder->count; i++) {
+            ends[i] = ends_step(imported, finder, finder->count - 1 - i, end);
+            any = any || ends[i];
+        }
+    }
+    return any ? ends : NULL;
+}
+
+/* Of all ends of steps, from the last on, the one before which most repeats; a period has one. */
+static void try_ends(step_finder *finder)
+{
+    size_t tried = 0;
+    for (size_t i = 0; i < finder->count && tried < MOST_ENDS; i++) {
+        /* The last task of several. */
+        if (!finder->ends[i] || (i > 0 && finder->ends[i - 1]) ||
+            finder->count - i <= finder->covered)
+            continue;
+        tried++;
+        try_end(finder, i);
+        if (finder->covered > (finder->count - i) / 2)
+            break;
+    }
+}
+
+/* Of ends of all tasks that cover as much, the one with the fewest tasks left out. */
+static void try_all(step_finder *finder)
+{
+    for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < finder->count; first++) {
+        if (finder->count - first <= finder->covered)
+            break;
+        try_end(finder, first);
+        if (finder->covered > finder->count / 2)
+            break;
+    }
+}
+
+/* Whether the steps that were found have one of the tasks that end steps. */
+static bool has_end(const step_finder *finder)
+{
+    for (size_t i = 0; i < finder->period && finder->covered > 0; i++)
+        if (finder->ends[finder->left_out + i])
+            return true;
+    return false;
+}
+
+static void take_marks(step_finder *finder, bool loose)
+{
+    for (size_t i = 0; i < finder->count; i++)
+        finder->marks[i] = mark_of(finder, finder->count - 1 - i, loose);
+}
+
+/* What is guessed of the steps. */
+static void add_guesses(const st_imported *imported, const step_finder *finder, size_t end,
+                        st_imported_worker *counts)
+{
+    for (size_t i = end - counts->steps * finder->period; i < end; i++) {
+        const st_walk_task *task = &finder->walked->tasks[i];
+        const st_worker_call *call = &finder->walked->worker->calls[task->what];
+        if (task->meet != ST_NO_INDEX || call->shape == ST_NO_INDEX ||
+            !imported->shape_prices[call->shape].unknown)
+            continue;
+        counts->step_unknown++;
+        counts->step_unknown_ns += task->duration_ns;
+    }
+    counts->step_unknown /= counts->steps;
+    counts->step_unknown_ns /= (int64_t)counts->steps;
+}
+
 void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena)
 {
     const st_walk_worker *walked = &imported->walk->workers[worker];
     step_finder finder = {.run = imported->run, .walked = walked, .count = walked->task_count};
     finder.marks = st_arena_alloc(arena, finder.count + 1, sizeof *finder.marks);
     finder.borders = st_arena_alloc(arena, finder.count + 2, sizeof *finder.borders);
-    for (size_t i = 0; i < finder.count; i++) {
-        /* What a task is, whatever its pointers: its shape, or operation and message. */
-        const size_t index = finder.count - 1 - i;
-        const st_worker_call *call = &walked->worker->calls[walked->tasks[index].what];
-        uint64_t mark =
-            call->shape != ST_NO_INDEX ? mark_of_shape(&finder.run->shapes[call->shape]) : 0;
-        if (call->record.kind == ST_LOG_COLLECTIVE)
-            mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
-                   call->record.collective.count;
-        uint32_t last = index > 0 ? walked->tasks[index - 1].call : 0;
-        bool waits = index == 0;
-        for (uint32_t j = last; j < walked->tasks[index].call && !waits; j++) {
-            uint16_t kind = walked->worker->calls[j].record.kind;
-            waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
-                    kind == ST_LOG_DEVICE_SYNC;
-        }
-        finder.marks[i] = waits ? mark ^ (UINT64_C(1) << 62) : mark;
+    take_marks(&finder, false);
+    try_all(&finder);
+    finder.ends = find_ends(imported, &finder, arena);
+    if (finder.ends != NULL && !has_end(&finder)) {
+        finder.covered = 0;
+        try_ends(&finder);
     }
-    /* Of ends that cover as much, the one with the fewest tasks left out. */
-    for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < finder.count; first++) {
-        if (finder.count - first <= finder.covered)
-            break;
-        try_end(&finder, first);
-        if (finder.covered > finder.count / 2)
-            break;
+    if (finder.ends != NULL && finder.covered < finder.count / 2) {
+        /* Nothing, or a loop inside of a step. */
+        take_marks(&finder, true);
+        try_ends(&finder);
     }
+    if (finder.ends != NULL && finder.sums && finder.covered < finder.count / 4)
+        finder.covered = 0;
     if (finder.covered > 0) {
         /* Steps begin on the host where it launches their first tasks; how long they take is from
          * the beginning of a step's first task to that of the next one's: the host may be far
@@ -122,5 +239,6 @@ void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena
         counts->steps = steps;
         counts->step_tasks = finder.period;
         counts->step_ns = times[(steps - 1) / 2];
+        add_guesses(imported, &finder, end, counts);
     }
 }
