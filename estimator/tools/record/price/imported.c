@@ -38,6 +38,57 @@ static st_status open_prices(const st_paths *paths, const st_import_request *req
     return status;
 }
 
+/* Whether there is a kernel that the user names as the end of steps. */
+static st_status check_step(const st_imported *made, st_errors *errors)
+{
+    bool found = made->step_kernel == NULL;
+    for (size_t i = 0; i < made->run->shape_count && !found; i++)
+        found = made->run->shapes[i].form == ST_FORM_KERNEL &&
+                fnmatch(made->step_kernel, made->run->shapes[i].name, 0) == 0;
+    if (found)
+        return ST_OK;
+    return st_fail(errors, ST_ERR_NAME, (st_place){.file = "--step"},
+                   "no kernel of the run has this name" ST_FOUND "%s" ST_EXPECTED
+                   "a glob such as \"adamw*\"",
+                   made->step_kernel);
+}
+
+/* What the times leave out or assume. */
+static void warn(const st_imported *made, st_errors *errors)
+{
+    st_place place = {.file = made->run->folder};
+    if (!st_kernel_names_known())
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){.file = "libstdc++.so.6"},
+                  "not found: names of kernels stay mangled, and many rules do not fit them");
+    uint64_t unsupported = 0;
+    for (size_t i = 0; i < made->run->worker_count; i++)
+        unsupported += made->run->workers[i].unsupported;
+    if (unsupported > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "the program called %llu functions that the recorder does not support; the times "
+                  "exclude them",
+                  (unsigned long long)unsupported);
+    if (made->run->lost_tasks > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "ignored %llu measured GPU tasks without a call",
+                  (unsigned long long)made->run->lost_tasks);
+    if (made->walk->unmatched > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%llu collectives lack ranks of their communicator; they end with the ranks that "
+                  "joined",
+                  (unsigned long long)made->walk->unmatched);
+    if (made->unpriced > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%llu collectives have no time" ST_HINT
+                  "specify their network with --cluster NAME",
+                  (unsigned long long)made->unpriced);
+    if (made->groups->inferred > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%zu communicators have unread ranks; their stride is inferred from the ranks "
+                  "that were read",
+                  made->groups->inferred);
+}
+
 st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,
                            st_imported **imported, st_errors *errors)
 {
@@ -72,52 +123,16 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
             st_walk_run(made->run, made->shape_prices, made->groups, &options, &made->walk, errors);
     if (status != ST_OK)
         return status;
-    bool has_step = request->step_kernel == NULL;
-    for (size_t i = 0; i < made->run->shape_count && !has_step; i++)
-        has_step = made->run->shapes[i].form == ST_FORM_KERNEL &&
-                   fnmatch(request->step_kernel, made->run->shapes[i].name, 0) == 0;
-    if (!has_step)
-        return st_fail(errors, ST_ERR_NAME, (st_place){.file = "--step"},
-                       "no kernel of the run has this name" ST_FOUND "%s" ST_EXPECTED
-                       "a glob such as \"adamw*\"",
-                       request->step_kernel);
+    status = check_step(made, errors);
+    if (status != ST_OK)
+        return status;
     for (size_t i = 0; i < made->run->worker_count; i++) {
         st_imported_count(made, i, arena);
         st_imported_find_steps(made, i, arena);
     }
     for (size_t i = 0; i < made->groups->instance_count; i++)
         made->unpriced += made->groups->instances[i].price.unknown;
-    st_place place = {.file = made->run->folder};
-    if (!st_kernel_names_known())
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){.file = "libstdc++.so.6"},
-                  "not found: names of kernels stay mangled, and many rules do not fit them");
-    uint64_t unsupported = 0;
-    for (size_t i = 0; i < made->run->worker_count; i++)
-        unsupported += made->run->workers[i].unsupported;
-    if (unsupported > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "the program called %llu functions that the recorder does not support; the times "
-                  "exclude them",
-                  (unsigned long long)unsupported);
-    if (made->run->lost_tasks > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "ignored %llu measured GPU tasks without a call",
-                  (unsigned long long)made->run->lost_tasks);
-    if (made->walk->unmatched > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%llu collectives lack ranks of their communicator; they end with the ranks that "
-                  "joined",
-                  (unsigned long long)made->walk->unmatched);
-    if (made->unpriced > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%llu collectives have no time" ST_HINT
-                  "specify their network with --cluster NAME",
-                  (unsigned long long)made->unpriced);
-    if (made->groups->inferred > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%zu communicators have unread ranks; their stride is inferred from the ranks "
-                  "that were read",
-                  made->groups->inferred);
+    warn(made, errors);
     *imported = made;
     return ST_OK;
 }
