@@ -72,6 +72,67 @@ for mode in none size speed; do
         [ "$code" -eq 0 ] || cat "$work/said" "$work/errors"
     done
 done
+# A graph of three kernels and a fill, node by node, launched four times; what launchers ask.
+cat >"$work/nodes.cu" <<'END'
+#include <cuda.h>
+#include <cstdio>
+__global__ void gelu(float *y, const float *x, int n) { y[0] = x[n - 1]; }
+int main()
+{
+    int n = 23850 * 1024;
+    float *x, *y;
+    void *found;
+    cudaMalloc(&x, 4L * n);
+    cudaMalloc(&y, 4L * n);
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaGraphNode_t node, last = nullptr;
+    cudaGraphCreate(&graph, 0);
+    void *arguments[] = {&y, &x, &n};
+    cudaKernelNodeParams launch = {};
+    launch.func = (void *)gelu;
+    launch.gridDim = dim3(n / 256);
+    launch.blockDim = dim3(256);
+    launch.kernelParams = arguments;
+    for (int i = 0; i < 3; i++) {
+        cudaGraphAddKernelNode(&node, graph, &last, last != nullptr, &launch);
+        last = node;
+    }
+    cudaMemsetParams fill = {};
+    fill.dst = y, fill.elementSize = 4, fill.width = (size_t)n, fill.height = 1;
+    cudaGraphAddMemsetNode(&node, graph, &last, 1, &fill);
+    cudaGraphInstantiate(&executable, graph, 0);
+    for (int i = 0; i < 4; i++) {
+        cudaGraphLaunch(executable, 0);
+        cudaDeviceSynchronize();
+    }
+    unsigned kind = 0;
+    cudaGetDriverEntryPointByVersion("cuPointerGetAttribute", &found, 12000, 0, nullptr);
+    auto attribute = (CUresult(*)(void *, CUpointer_attribute, CUdeviceptr))found;
+    attribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)y);
+    alignas(64) CUtensorMap map;
+    cuuint64_t sizes[] = {64, 64}, strides[] = {128};
+    cuuint32_t box[] = {64, 64}, steps[] = {1, 1};
+    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, 0, nullptr);
+    auto encode = (decltype(&cuTensorMapEncodeTiled))found;
+    int encoded = encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, y, sizes, strides, box, steps,
+                         CUtensorMapInterleave(0), CUtensorMapSwizzle(0),
+                         CUtensorMapL2promotion(0), CUtensorMapFloatOOBfill(0));
+    cudaDeviceProp properties;
+    cudaGetDeviceProperties(&properties, 0);
+    bool fine = kind == CU_MEMORYTYPE_DEVICE && encoded == 0;
+    return fine && properties.memoryBusWidth == 5120 ? 0 : 1;
+}
+END
+nvcc -arch=sm_90 -cudart shared -o "$work/nodes" "$work/nodes.cu"
+"$steptime" record --quiet --device a100-sxm-80gb -o "$work/run.nodes" -- "$work/nodes" \
+    >"$work/said" 2>"$work/errors" && code=0 || code=1
+grep -q '^unknown ' "$work/said" && code=1
+"$steptime" trace import "$work/run.nodes" >"$work/said" 2>>"$work/errors" || code=1
+grep -q '^0 of 16 GPU tasks are unknown' "$work/said" || code=1
+grep -q '^step: 0.4' "$work/said" || code=1
+check "$code" 'a graph node by node, and questions of launchers'
+[ "$code" -eq 0 ] || cat "$work/said" "$work/errors"
 strip "$work/static"
 "$steptime" record -o "$work/run.stripped" -- "$work/static" 2>"$work/errors" && code=1 || code=0
 grep -q 'static runtime: ' "$work/errors" || code=1

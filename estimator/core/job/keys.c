@@ -456,6 +456,9 @@ static const st_key keys[] = {
              "peak rate of 32-bit products, dense, without TF32"),
     COUNT("cluster.gpu.multiprocessors", COUNTS, NULL,
           "multiprocessors; expert dispatchers reserve some"),
+    TEXT("cluster.gpu.driver_name", NULL, "name that NVIDIA's driver gives to programs"),
+    QUANTITY("cluster.gpu.clock", "1/us", POSITIVE, NULL, "highest clock, in MHz: 1410 1/us"),
+    COUNT("cluster.gpu.memory_bus", COUNTS, NULL, "bits of the memory's bus"),
     NUMBER("cluster.gpu.gemm_efficiency", RANGE(0, 1), NULL,
            "share of the peak rate that large GEMMs reach, 0 for what they reach alone "
            "(gemm_efficiency_bf16)"),

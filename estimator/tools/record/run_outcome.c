@@ -88,6 +88,10 @@ static void add_record(outcome_reader *reader, const st_log_record *record)
     case ST_LOG_COLLECTIVE:
         outcome->collectives++;
         break;
+    case ST_LOG_COPY:
+        outcome->reads += record->copy.direction == ST_LOG_DEVICE_TO_HOST &&
+                          (record->flags & ST_LOG_CAPTURED) == 0;
+        break;
     case ST_LOG_FORKED:
         outcome->forks++;
         break;
@@ -219,6 +223,7 @@ void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends
         {"launches", outcome->launches},
         {"gemms", outcome->products},
         {"collectives", outcome->collectives},
+        {"reads", outcome->reads},
         {"unsupported_calls", outcome->unsupported},
         {"forks", outcome->forks},
         {"unsure_splits", outcome->unsure_splits},
@@ -238,6 +243,10 @@ void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends
            (unsigned long long)outcome->collectives);
     st_say(root, "memory     at most %.2f GiB on a GPU, including CUDA's own memory\n",
            (double)outcome->peak_bytes / gib);
+    if (outcome->reads > 0)
+        st_say(root,
+               "reads      %llu copies to the host; what kernels would have computed is zero\n",
+               (unsigned long long)outcome->reads);
     if (outcome->cut_logs > 0 || outcome->unreadable > 0)
         st_say(root, "logs       %llu of %llu truncated, %llu unreadable\n",
                (unsigned long long)outcome->cut_logs, (unsigned long long)outcome->logs,

@@ -30,6 +30,7 @@ typedef struct st_run_outcome {
     uint64_t launches;    /* of kernels */
     uint64_t products;    /* of cuBLAS */
     uint64_t collectives; /* of NCCL */
+    uint64_t reads;       /* copies to the host of an executed program */
     uint64_t unsupported; /* calls */
     uint64_t processes;
     uint64_t unique; /* processes that did something no other did, by their hash */

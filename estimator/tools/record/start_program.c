@@ -40,6 +40,7 @@ struct st_fleet {
     st_launch_end *ends; /* of each process */
     size_t end_count;
     size_t alive;
+    double said_s; /* when progress was said; 0: not yet */
 };
 
 static uint64_t now_ns(void)
@@ -171,8 +172,24 @@ static void poll_all(st_fleet *fleet)
     }
 }
 
-static void rest(const st_fleet *fleet)
+/* A program may train for as long as it would with a GPU. */
+static void say_progress(st_fleet *fleet)
 {
+    enum { EVERY_S = 10 };
+    double now_s = seconds();
+    if (fleet->said_s <= 0)
+        fleet->said_s = now_s;
+    if (!fleet->request.progress || now_s - fleet->said_s < EVERY_S)
+        return;
+    fleet->said_s = now_s;
+    (void)fprintf(stderr, "recording: %zu processes run, the latest for %.0f s%s\n", fleet->alive,
+                  now_s - fleet->processes[fleet->count - 1].start_s,
+                  fleet->request.limit_s > 0 ? "" : "; --limit 60s would end it");
+}
+
+static void rest(st_fleet *fleet)
+{
+    say_progress(fleet);
     if (fleet->request.store != NULL)
         st_store_serve(fleet->request.store, POLL_NS / 1000);
     else

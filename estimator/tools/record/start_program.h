@@ -27,6 +27,7 @@ typedef struct st_launch_request {
     uint32_t devices;  /* of a process, and ranks of a node */
     uint32_t world;    /* 0: no ranks, the environment is left as it is */
     double limit_s;    /* 0: none */
+    bool progress;     /* says every 10 s that the program still runs */
     bool together;     /* start all ranks at once */
     bool complete;     /* all ranks run: those of a communicator can wait for each other */
     st_store *store;   /* by which ranks meet, see tcp_store.h; NULL: none is served */

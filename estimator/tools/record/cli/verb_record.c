@@ -8,6 +8,7 @@
 #include "record/cli/quantity_option.h"
 #include "steptime/keys.h"
 #include "steptime/tool/gpus.h"
+#include "steptime/tool/job_values.h"
 #include "record/start_program.h"
 #include "record/program_file.h"
 #include "record/run_outcome.h"
@@ -162,11 +163,21 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
     double processors = number_of(job, ST_KEY_CLUSTER_GPU_MULTIPROCESSORS);
     if (processors <= 0)
         warn(run, "the GPU's file lacks multiprocessors; the program sees 1");
-    const st_job_value *name = st_job_value_of(job, ST_KEY_CLUSTER_GPU_NAME);
-    bool named = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
-    request->device = st_arena_printf(run->arena, "%s,NVIDIA %s,%.0f,%.0f,%.0f", options->device,
-                                      named ? name->text : options->device, memory, capability * 10,
-                                      processors > 0 ? processors : 1);
+    const char *name = st_job_text(job, ST_KEY_CLUSTER_GPU_DRIVER_NAME);
+    if (name == NULL || name[0] == '\0') {
+        const char *shown = st_job_text(job, ST_KEY_CLUSTER_GPU_NAME);
+        bool named = shown != NULL && shown[0] != '\0';
+        name = st_arena_printf(run->arena, "NVIDIA %s", named ? shown : options->device);
+        warn(run, "the GPU's file lacks driver_name; the program sees its name in reports");
+    }
+    /* Memory transfers twice in each of its clocks, an eighth of the bus's bits in bytes. */
+    double bus = number_of(job, ST_KEY_CLUSTER_GPU_MEMORY_BUS);
+    double bandwidth = number_of(job, ST_KEY_CLUSTER_GPU_MEMORY_BANDWIDTH);
+    double memory_khz = bus > 0 ? bandwidth / (bus / 8) / 2 / 1e3 : 0;
+    request->device =
+        st_arena_printf(run->arena, "%s,%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f", options->device, name,
+                        memory, capability * 10, processors > 0 ? processors : 1,
+                        number_of(job, ST_KEY_CLUSTER_GPU_CLOCK) / 1e3, memory_khz, bus);
     request->charges = st_arena_printf(run->arena, "%.0f,%.0f", context, communicator);
     return ST_OK;
 }
@@ -323,7 +334,11 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
                           strsignal(end->signal));
         else if (end->exit_code != 0)
             (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                          "%s failed with exit code %d; its logs are kept", who, end->exit_code);
+                          "%s failed with exit code %d; its logs are kept%s", who, end->exit_code,
+                          outcome->reads == 0 ? ""
+                                              : ST_HINT
+                              "it read results of kernels, which are zero without a GPU; run it "
+                              "without checks of a loss or of other results");
     }
     if (outcome->logs == 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
@@ -452,6 +467,7 @@ static st_status prepare(cli_run *run, st_launch_request *request)
                                           .most = MOST_LIMIT_S,
                                           .expected = "above zero, at most a week"};
     st_status status = quantity_option_read(run, &limit, options->limit, &request->limit_s);
+    request->progress = !run->common.quiet;
     if (status == ST_OK && options->cupti != NULL && !options->profile)
         status = cli_wrong_use(run, "--cupti requires --profile", "add --profile");
     if (status == ST_OK)
@@ -581,8 +597,8 @@ const cli_verb cli_verb_record = {
         "libnccl and libnvidia-ml. Nothing is computed. The stand-ins check each call as CUDA does "
         "and log it in the run's folder, one file per thread. They account memory as the driver "
         "does. A program that does not fit gets CUDA's out-of-memory error; the exit code is then "
-        "3.\n\nMemory that was never copied to the GPU reads back as zeros. A program whose "
-        "control flow depends on kernel results is therefore recorded incorrectly. Unsupported "
+        "3.\n\nWhat kernels would have computed reads back as zeros. A program whose "
+        "control flow depends on it is therefore recorded incorrectly. Unsupported "
         "functions return 'not supported', and the result lists them.\n\nThe program's output goes "
         "to standard error. Ranks have RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT "
         "in their environment. They run one after the other, but when one waits - for a file, a "

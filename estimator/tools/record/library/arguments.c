@@ -69,6 +69,7 @@ static bool put_pointer(argument_drafter *drafter, uint64_t address, uint8_t cod
     const st_block *block = st_memory_find(address);
     if (block == NULL)
         return false;
+    st_memory_touch(block, address);
     uint64_t extent = block->start + block->bytes - address;
     drafter->reached += extent;
     put_argument(drafter, code, extent, block->number);

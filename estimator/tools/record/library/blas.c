@@ -103,6 +103,58 @@ uint64_t st_do_gemm(st_call *call)
     return 0;
 }
 
+/*
+ * Products of several sizes, each as often as its group has members: lists of t, u transposes, m,
+ * n, k sizes, x, y, z leading dimensions, q members of a group; g how many groups, and types as
+ * above.
+ */
+uint64_t st_do_gemm_groups(st_call *call)
+{
+    const st_object *handle = NULL;
+    st_object *stream = NULL;
+    uint64_t misuse = find_stream(call, &handle, &stream);
+    const char letters[] = "tumnkxyzq";
+    const int32_t *lists[sizeof letters - 1];
+    if (misuse != 0)
+        return misuse;
+    const st_log_gemm common = st_gemm_of(call);
+    uint32_t groups = st_dim(call, 'g', 0);
+    for (size_t i = 0; i < sizeof letters - 1; i++) {
+        uint64_t list = st_role(call, letters[i], 0);
+        memcpy(&lists[i], &list, sizeof list);
+        if (lists[i] == NULL && groups > 0)
+            return st_misuse(call, BLAS_INVALID_VALUE, "a list of sizes is missing");
+    }
+    st_enqueue(call, stream);
+    for (uint32_t i = 0; i < groups; i++) {
+        st_log_gemm made = common;
+        made.stream = stream->number;
+        made.transpose_a = (uint8_t)lists[0][i];
+        made.transpose_b = (uint8_t)lists[1][i];
+        made.m = (uint32_t)lists[2][i];
+        made.n = (uint32_t)lists[3][i];
+        made.k = (uint32_t)lists[4][i];
+        made.lda = (uint32_t)lists[5][i];
+        made.ldb = (uint32_t)lists[6][i];
+        made.ldd = (uint32_t)lists[7][i];
+        made.batch = (uint32_t)lists[8][i];
+        if (made.type_a == ST_LOG_FP32)
+            made.compute = compute_of(handle, made.compute);
+        st_mix((uint64_t)made.m << 32 | made.n);
+        st_mix((uint64_t)made.k << 32 | made.batch);
+        if (i == 0) {
+            call->draft.kind = ST_LOG_GEMM;
+            call->draft.gemm = made;
+            continue;
+        }
+        st_log_record *more = st_extra(call, ST_LOG_GEMM);
+        more->gemm = made;
+        more->flags = call->draft.flags;
+        more->call = call->draft.call;
+    }
+    return 0;
+}
+
 /* ---- other functions ---- */
 
 /*

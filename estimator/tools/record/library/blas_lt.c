@@ -150,6 +150,41 @@ uint64_t st_do_lt_heuristic(st_call *call)
     return ST_PUT(call, 9, int32_t, 1) != 0 ? INVALID_VALUE : 0;
 }
 
+/* cublasLtMatmulAlgoCheck(..., result *): any algorithm fits, without workspace */
+uint64_t st_do_lt_check(st_call *call)
+{
+    unsigned char result[96] = {0};
+    const float waves = 1;
+    memcpy(result + 76, &waves, sizeof waves);
+    return st_put_bytes(st_pointer(call, 7), result, sizeof result) != 0 ? INVALID_VALUE : 0;
+}
+
+/* cublasLtMatmulAlgoGetIds(..., how many are wanted, numbers *, how many there are *): one, 0 */
+uint64_t st_do_lt_numbers(st_call *call)
+{
+    if (st_int(call, 7) > 0 && ST_PUT(call, 8, int32_t, 0) != 0)
+        return INVALID_VALUE;
+    return ST_PUT(call, 9, int32_t, st_int(call, 7) > 0 ? 1 : 0) != 0 ? INVALID_VALUE : 0;
+}
+
+/* cublasLtMatmulAlgoInit(..., algorithm *): eight words */
+uint64_t st_do_lt_init(st_call *call)
+{
+    static const uint64_t algorithm[8];
+    return st_put_bytes(st_pointer(call, 8), algorithm, sizeof algorithm) != 0 ? INVALID_VALUE : 0;
+}
+
+/* Attributes of algorithms (algorithm, attribute, value *, bytes, written *): all are zero. */
+uint64_t st_do_lt_capability(st_call *call)
+{
+    unsigned char *into = st_pointer(call, 2);
+    if (into != NULL)
+        memset(into, 0, st_word(call, 3));
+    if (st_word(call, 4) != 0)
+        (void)ST_PUT(call, 4, uint64_t, st_word(call, 3));
+    return 0;
+}
+
 /* cublasLtMatmul(handle, description, alpha, A, layout, B, layout, beta, C, layout, D, layout,
  * algorithm, workspace, its bytes, stream) */
 uint64_t st_do_lt_matmul(st_call *call)

@@ -302,6 +302,8 @@ static uint64_t put_descriptors(st_call *call, const attribute *at)
              kept != NULL; kept = kept->next)
             if (!put(to, kept->name, kept->type, kept->count, kept->bytes))
                 return ALLOC_FAILED;
+        if (to != NULL)
+            to->finalized = to->finalized || from->finalized;
     }
     return 0;
 }

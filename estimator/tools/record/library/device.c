@@ -26,9 +26,9 @@ typedef struct limits {
 } limits;
 
 static const limits all_limits[] = {
-    {100, 2048, 233472, 126 * MIB}, {90, 2048, 233472, 50 * MIB}, {89, 1536, 102400, 72 * MIB},
-    {86, 1536, 102400, 6 * MIB},    {80, 2048, 167936, 40 * MIB}, {75, 1024, 65536, 4 * MIB},
-    {0, 2048, 98304, 6 * MIB},
+    {120, 1536, 102400, 128 * MIB}, {100, 2048, 233472, 126 * MIB}, {90, 2048, 233472, 50 * MIB},
+    {89, 1536, 102400, 72 * MIB},   {86, 1536, 102400, 6 * MIB},    {80, 2048, 167936, 40 * MIB},
+    {75, 1024, 65536, 4 * MIB},     {0, 2048, 98304, 6 * MIB},
 };
 
 static bool is_device(int32_t device)
@@ -75,6 +75,7 @@ static facts facts_of(int32_t device)
         {10, 308, 308, 4, WARP},
         {11, 312, 312, 8, INT32_MAX},
         {12, 304, 304, 4, BLOCK_REGISTERS},
+        {13, 0, 348, 4, st_now.clock_khz},
         {14, 368, 368, 8, 512},
         {15, 0, 0, 4, 1},
         {16, 384, 388, 4, st_now.multiprocessors},
@@ -83,6 +84,8 @@ static facts facts_of(int32_t device)
         {32, 564, 580, 4, 1},
         {33, 0, 0, 4, 1},
         {0, 568, 584, 4, number}, /* its bus */
+        {36, 0, 608, 4, st_now.memory_clock_khz},
+        {37, 592, 612, 4, st_now.memory_bus},
         {38, 596, 616, 4, row->l2},
         {39, 604, 624, 4, row->threads},
         {40, 584, 600, 4, 3},
@@ -174,6 +177,64 @@ uint64_t st_do_device_name(st_call *call)
         return nvml ? 2 : ST_CUDA_INVALID_VALUE;
     (void)snprintf(to, (size_t)length, "%s", st_now.device_name);
     return 0;
+}
+
+/* 16 bytes that differ between devices, as in their properties */
+uint64_t st_do_device_uuid(st_call *call)
+{
+    const uint64_t uuid[2] = {(uint64_t)st_int(call, 1) + 1, 0};
+    if (!is_device(st_int(call, 1)))
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
+    return st_put_bytes(st_pointer(call, 0), uuid, sizeof uuid);
+}
+
+/* nvmlDeviceGetUUID(device, text *, bytes): the same as NVML writes it */
+uint64_t st_do_nvml_uuid(st_call *call)
+{
+    char *to = st_pointer(call, 1);
+    if (to == NULL)
+        return 2;
+    (void)snprintf(to, (size_t)st_int(call, 2), "GPU-%02x000000-0000-0000-0000-000000000000",
+                   (unsigned)st_word(call, 0));
+    return 0;
+}
+
+/* nvmlSystemGetDriverVersion(text *, bytes) and the like: the first driver of the runtime's version
+ */
+uint64_t st_do_nvml_version(st_call *call)
+{
+    char *to = st_pointer(call, 0);
+    if (to == NULL)
+        return 2;
+    (void)snprintf(to, (size_t)st_int(call, 1), "%s",
+                   st_now.header.cuda_version >= 13000 ? "580.65.06" : "570.86.10");
+    return 0;
+}
+
+/* nvmlDeviceGetClockInfo, nvmlDeviceGetMaxClockInfo(device, 2 of memory, value *), in MHz */
+uint64_t st_do_nvml_clock(st_call *call)
+{
+    uint32_t khz = st_int(call, 1) == 2 ? st_now.memory_clock_khz : st_now.clock_khz;
+    return ST_PUT(call, 2, uint32_t, khz / 1000) != 0 ? 2 : 0;
+}
+
+uint64_t st_do_nvml_capability(st_call *call)
+{
+    uint64_t result = ST_PUT(call, 1, uint32_t, st_now.compute_capability / 10);
+    return result != 0 ? 2 : ST_PUT(call, 2, uint32_t, st_now.compute_capability % 10);
+}
+
+/* nvmlPciInfo_t: the bus as short and as long text, numbers between them */
+uint64_t st_do_nvml_bus(st_call *call)
+{
+    struct {
+        char old_bus[16];
+        uint32_t numbers[5];
+        char bus[32];
+    } info = {.numbers = {0, (uint32_t)st_word(call, 0)}};
+    (void)snprintf(info.old_bus, sizeof info.old_bus, "0000:%02X:00.0", (unsigned)st_word(call, 0));
+    (void)snprintf(info.bus, sizeof info.bus, "00000000:%02X:00.0", (unsigned)st_word(call, 0));
+    return st_put_bytes(st_pointer(call, 1), &info, sizeof info) != 0 ? 2 : 0;
 }
 
 uint64_t st_do_device_bus(st_call *call)

@@ -372,6 +372,13 @@ void st_memory_copy(uint64_t to, uint64_t from, uint64_t bytes)
         memmove(host_of(to), host_of(from), bytes);
 }
 
+void st_memory_touch(const st_block *block, uint64_t address)
+{
+    enum { NUMBER_BYTES = 8 };
+    if (block->backed && block->memory != ST_LOG_MANAGED && block->memory != ST_LOG_PINNED)
+        memset(host_of(address), 0, within(block, address, NUMBER_BYTES));
+}
+
 void st_memory_set(uint64_t to, uint64_t value, unsigned width, uint64_t count)
 {
     st_block *target = device_block(to);

@@ -45,6 +45,9 @@ uint64_t st_memory_exhausted(st_call *call, uint64_t bytes, uint64_t charged);
 
 /* What a copy or a set does to memory that the program can see. */
 void st_memory_copy(uint64_t to, uint64_t from, uint64_t bytes);
+/* A kernel was given this address: a number that it would have put there reads as zero, instead of
+ * what was copied there before. */
+void st_memory_touch(const st_block *block, uint64_t address);
 void st_memory_set(uint64_t to, uint64_t value, unsigned width, uint64_t count);
 
 #endif

@@ -56,7 +56,7 @@ enum {
 /* Of whatever prototype. */
 typedef void (*st_function)(void);
 
-enum { ST_CALL_EXTRAS = 16 };
+enum { ST_CALL_EXTRAS = 256 }; /* experts of a grouped product */
 
 typedef struct st_call st_call;
 typedef uint64_t (*st_handler)(st_call *call);
@@ -116,6 +116,9 @@ typedef struct st_process {
     bool per_thread;             /* of the call that runs now */
     uint32_t compute_capability; /* 90 */
     uint32_t multiprocessors;
+    uint32_t clock_khz; /* 0: not known, as the next two */
+    uint32_t memory_clock_khz;
+    uint32_t memory_bus; /* bits */
     uint64_t comm_bytes; /* charged for a communicator */
     char device_name[ST_LOG_NAME_BYTES];
 } st_process;

@@ -101,12 +101,15 @@ void st_settings_read(st_process *process)
     (void)snprintf(header->program, sizeof header->program, "%s", program_invocation_short_name);
     const char *text = getenv("STEPTIME_RECORD_DEVICE");
     if (text == NULL)
-        text = "unknown,unknown,0,0,0";
+        text = "unknown,unknown,0,0,0,0,0,0";
     text = field_of(text, process->header.device, sizeof process->header.device);
     text = field_of(text, process->device_name, sizeof process->device_name);
     process->header.device_bytes = bytes_of(text, &text);
     process->compute_capability = (uint32_t)bytes_of(text, &text);
     process->multiprocessors = (uint32_t)bytes_of(text, &text);
+    process->clock_khz = (uint32_t)bytes_of(text, &text);
+    process->memory_clock_khz = (uint32_t)bytes_of(text, &text);
+    process->memory_bus = (uint32_t)bytes_of(text, &text);
     process->header.device_count = (uint32_t)bytes_of(getenv("STEPTIME_RECORD_DEVICES"), &text);
     process->header.context_bytes = bytes_of(getenv("STEPTIME_RECORD_CHARGES"), &text);
     process->comm_bytes = bytes_of(text, &text);

@@ -132,11 +132,10 @@ static uint64_t enqueue_loaded(st_call *call, const st_object *function, const l
     return enqueue(call, &of, wanted);
 }
 
-static uint64_t launch_host(st_call *call, const launch *wanted)
+static uint64_t launch_host(st_call *call, uint64_t host, const launch *wanted)
 {
-    kernel *of = find_kernel(st_word(call, 0));
-    const st_object *function =
-        of == NULL ? st_object_of(st_word(call, 0), ST_OBJECT_FUNCTION) : NULL;
+    kernel *of = find_kernel(host);
+    const st_object *function = of == NULL ? st_object_of(host, ST_OBJECT_FUNCTION) : NULL;
     if (of == NULL && function != NULL) /* a cudaKernel_t of a library that was loaded */
         return enqueue_loaded(call, function, wanted);
     if (of == NULL)
@@ -163,7 +162,7 @@ uint64_t st_do_launch(st_call *call)
                      .stream = st_word(call, 7)};
     dims_of(st_word(call, 1), st_word(call, 2), wanted.grid);
     dims_of(st_word(call, 3), st_word(call, 4), wanted.block);
-    return launch_host(call, &wanted);
+    return launch_host(call, st_word(call, 0), &wanted);
 }
 
 /* cudaLaunchKernelExC(configuration, function, arguments) */
@@ -184,13 +183,30 @@ uint64_t st_do_launch_ex(st_call *call)
                      .arguments = {.list = st_word(call, 2)}};
     memcpy(wanted.grid, from.grid, sizeof wanted.grid);
     memcpy(wanted.block, from.block, sizeof wanted.block);
-    st_call inner = *call;
-    uint64_t words[6] = {st_word(call, 1)};
-    inner.registers = words;
-    uint64_t result = launch_host(&inner, &wanted);
-    call->draft = inner.draft;
-    call->extra_count = inner.extra_count;
-    memcpy(call->extra, inner.extra, sizeof call->extra);
+    return launch_host(call, st_word(call, 1), &wanted);
+}
+
+/* cudaGraphAddKernelNode(node *, graph, dependencies, how many, parameters *), cuGraphAddKernelNode
+ */
+uint64_t st_do_graph_kernel(st_call *call)
+{
+    struct {
+        uint64_t function;
+        uint32_t grid[3];
+        uint32_t block[3];
+        uint32_t shared_bytes;
+        uint64_t arguments;
+    } from;
+    const void *given = st_pointer(call, 4);
+    if (given == NULL)
+        return ST_CUDA_INVALID_VALUE;
+    memcpy(&from, given, sizeof from);
+    launch wanted = {.shared_bytes = from.shared_bytes, .arguments = {.list = from.arguments}};
+    memcpy(wanted.grid, from.grid, sizeof wanted.grid);
+    memcpy(wanted.block, from.block, sizeof wanted.block);
+    uint64_t result = launch_host(call, from.function, &wanted);
+    if (result == 0 && st_graph_node(call, 1) == NULL)
+        return call->draft.status;
     return result;
 }
 
@@ -220,6 +236,30 @@ uint64_t st_do_launch_driver(st_call *call)
     }
     if (function == NULL)
         return call->draft.status;
+    return enqueue_loaded(call, function, &wanted);
+}
+
+/* cuLaunchKernelEx(configuration, function, arguments, extra) */
+uint64_t st_do_launch_driver_ex(st_call *call)
+{
+    struct {
+        uint32_t grid[3];
+        uint32_t block[3];
+        uint32_t shared_bytes;
+        uint64_t stream;
+    } from;
+    const void *given = st_pointer(call, 0);
+    const st_object *function = st_object_taken(call, 1, ST_OBJECT_FUNCTION);
+    if (given == NULL || function == NULL)
+        return function == NULL ? call->draft.status : ST_CUDA_INVALID_VALUE;
+    memcpy(&from, given, sizeof from);
+    launch wanted = {.shared_bytes = from.shared_bytes,
+                     .stream = from.stream,
+                     .arguments = {.list = st_word(call, 2)}};
+    if (wanted.arguments.list == 0)
+        wanted.arguments.buffer = buffer_of(st_pointer(call, 3));
+    memcpy(wanted.grid, from.grid, sizeof wanted.grid);
+    memcpy(wanted.block, from.block, sizeof wanted.block);
     return enqueue_loaded(call, function, &wanted);
 }
 
@@ -262,6 +302,17 @@ uint64_t st_do_function_attributes(st_call *call)
     memcpy(attributes + 24, &most_threads, sizeof most_threads);
     memcpy(attributes + 32, versions, sizeof versions);
     return st_put_bytes(st_pointer(call, 0), attributes, 60);
+}
+
+/* cuFuncGetAttribute(value *, attribute, function): the same */
+uint64_t st_do_function_attribute(st_call *call)
+{
+    enum { THREADS = 0, PTX_VERSION = 5, BINARY_VERSION = 6 };
+    const int32_t attribute = st_int(call, 1);
+    uint32_t value = attribute == THREADS ? 1024 : 0;
+    if (attribute == PTX_VERSION || attribute == BINARY_VERSION)
+        value = st_now.compute_capability;
+    return ST_PUT(call, 0, uint32_t, value);
 }
 
 /* ---- modules ---- */

@@ -50,6 +50,7 @@ typedef struct st_object {
             uint32_t nodes;
             uint32_t graph;
             uint32_t capture;
+            bool built; /* node by node, as if it were captured since it was made */
         } graph;
         struct {
             void *image; /* a copy; NULL: not known */
@@ -95,6 +96,10 @@ void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *
 st_object *st_stream_of(uint64_t handle);
 /* The same of a call; NULL makes the call a misuse, whose error is draft.status. */
 st_object *st_stream_taken(st_call *call, uint64_t handle);
+
+/* The graph of the index-th argument, which a call adds a node to: the draft becomes that node,
+ * whose handle goes to the first argument; NULL makes the call a misuse. */
+st_object *st_graph_node(st_call *call, unsigned index);
 
 /* What a call enqueues becomes a node where its stream is captured. */
 static inline void st_enqueue(st_call *call, st_object *stream)

@@ -284,10 +284,82 @@ uint64_t st_do_capture_mode(st_call *call)
     return 0;
 }
 
+/* A graph to which nodes are added is one capture of the default stream, up to its instantiation.
+ */
 uint64_t st_do_graph_create(st_call *call)
 {
     st_object *graph = st_object_make(ST_OBJECT_GRAPH);
-    return graph == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, graph->handle);
+    const st_object *stream = st_stream_of(0);
+    if (graph == NULL || stream == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    graph->graph.capture = ++st_now.capture_count;
+    graph->graph.built = true;
+    call->draft.kind = ST_LOG_CAPTURE_BEGIN;
+    call->draft.graph = (st_log_graph){.stream = stream->number, .capture = graph->graph.capture};
+    return ST_PUT(call, 0, uint64_t, graph->handle);
+}
+
+st_object *st_graph_node(st_call *call, unsigned index)
+{
+    st_object *graph = st_object_taken(call, index, ST_OBJECT_GRAPH);
+    if (graph == NULL)
+        return NULL;
+    graph->graph.nodes++;
+    call->draft.flags |= ST_LOG_CAPTURED;
+    (void)ST_PUT(call, 0, uint64_t, graph->handle + ((uint64_t)graph->graph.nodes << 32));
+    return graph;
+}
+
+/* (node *, graph, dependencies, how many): it does nothing, or is only of the host */
+uint64_t st_do_graph_empty(st_call *call)
+{
+    if (st_graph_node(call, 1) == NULL)
+        return call->draft.status;
+    call->draft.flags = 0;
+    return 0;
+}
+
+/* cudaGraphAddMemcpyNode1D(node *, graph, dependencies, how many, to, from, bytes, kind) */
+uint64_t st_do_graph_copy(st_call *call)
+{
+    const st_object *stream = st_stream_of(0);
+    if (st_graph_node(call, 1) == NULL || stream == NULL)
+        return call->draft.status;
+    static const uint8_t directions[] = {ST_LOG_HOST_TO_HOST, ST_LOG_HOST_TO_DEVICE,
+                                         ST_LOG_DEVICE_TO_HOST, ST_LOG_DEVICE_TO_DEVICE,
+                                         ST_LOG_DEVICE_TO_DEVICE};
+    uint64_t kind = st_word(call, 7) & UINT32_MAX;
+    call->draft.kind = ST_LOG_COPY;
+    call->draft.flags |= ST_LOG_ASYNC;
+    call->draft.copy = (st_log_copy){.bytes = st_word(call, 6),
+                                     .stream = stream->number,
+                                     .direction = kind < 5 ? directions[kind] : 0,
+                                     .host_memory = ST_LOG_PINNED,
+                                     .to = st_word(call, 4),
+                                     .from = st_word(call, 5)};
+    return 0;
+}
+
+/* cudaGraphAddMemsetNode(node *, graph, dependencies, how many, parameters *) */
+uint64_t st_do_graph_set(st_call *call)
+{
+    struct {
+        uint64_t to, pitch;
+        uint32_t value, width;
+        uint64_t columns, rows;
+    } from;
+    const st_object *stream = st_stream_of(0);
+    const void *given = st_pointer(call, 4);
+    if (st_graph_node(call, 1) == NULL || stream == NULL || given == NULL)
+        return call->draft.kind == ST_LOG_MISUSE ? call->draft.status : ST_CUDA_INVALID_VALUE;
+    memcpy(&from, given, sizeof from);
+    call->draft.kind = ST_LOG_SET;
+    call->draft.copy = (st_log_copy){.bytes = from.width * from.columns * from.rows,
+                                     .stream = stream->number,
+                                     .direction = ST_LOG_DEVICE_TO_DEVICE,
+                                     .to = from.to,
+                                     .from = from.value};
+    return 0;
 }
 
 static void draft_executable(st_call *call, st_log_kind kind, const st_object *executable,
@@ -308,6 +380,12 @@ static void give_graph(st_call *call, st_object *executable, const st_object *gr
     executable->graph.nodes = graph->graph.nodes;
     executable->graph.capture = graph->graph.capture;
     draft_executable(call, ST_LOG_GRAPH_INSTANTIATE, executable, ST_LOG_NO_STREAM);
+    if (!graph->graph.built)
+        return;
+    /* The capture that its nodes are ends here. */
+    *st_extra(call, ST_LOG_GRAPH_INSTANTIATE) = call->draft;
+    call->draft.kind = ST_LOG_CAPTURE_END;
+    call->draft.graph.graph = graph->number;
 }
 
 uint64_t st_do_graph_instantiate(st_call *call)

@@ -272,33 +272,39 @@ static st_status read_process(run_loader *loader, const logged_process *process,
 
 /* ---- processes that launch others ---- */
 
-/* Whether a process used a GPU: one that starts others may only have counted them. */
-static bool used_gpu(const st_worker *worker)
+/* What a process asked of GPUs, 0: nothing. One that starts others may only have counted them, or
+ * have tried one before it did. */
+static size_t gpu_calls(const st_worker *worker)
 {
+    size_t count = 0;
     for (size_t i = 0; i < worker->call_count; i++) {
         uint16_t kind = worker->calls[i].record.kind;
-        if (worker->calls[i].shape != ST_NO_INDEX || kind == ST_LOG_COLLECTIVE ||
-            kind == ST_LOG_COMM || kind == ST_LOG_MALLOC || kind == ST_LOG_OUT_OF_MEMORY)
-            return true;
+        count += worker->calls[i].shape != ST_NO_INDEX || kind == ST_LOG_COLLECTIVE ||
+                 kind == ST_LOG_COMM || kind == ST_LOG_MALLOC || kind == ST_LOG_OUT_OF_MEMORY;
     }
-    return false;
+    return count;
 }
 
 /* Removes such processes, and workers that then represent nobody. */
 static void leave_out(run_loader *loader, uint32_t *of)
 {
     st_run *run = loader->run;
-    bool *used = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *used);
+    size_t *used = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *used);
     bool *launchers = st_arena_alloc(run->arena, loader->process_count + 1, sizeof *launchers);
     uint32_t *moved = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *moved);
     size_t kept = 0;
     for (size_t i = 0; i < run->worker_count; i++)
-        used[i] = used_gpu(&run->workers[i]);
+        used[i] = gpu_calls(&run->workers[i]);
     for (size_t i = 0; i < loader->process_count; i++) {
         bool found = false;
         int64_t rank = loader->processes[i].rank;
-        for (size_t j = 0; j < loader->process_count && !used[of[i]] && !found; j++)
-            found = used[of[j]] && (rank < 0 || loader->processes[j].rank == rank);
+        for (size_t j = 0; j < loader->process_count && !found; j++) {
+            const size_t own = used[of[i]];
+            const size_t other = used[of[j]];
+            bool same = rank >= 0 && loader->processes[j].rank == rank && i != j;
+            found = (own == 0 && other > 0 && rank < 0) ||
+                    (same && (other > own || (other == own && j < i)));
+        }
         launchers[i] = found;
     }
     for (size_t i = 0; i < loader->process_count; i++) {
@@ -516,7 +522,8 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
         if (loader.run->left_out > 0)
             st_report(loader.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
                       (st_place){.file = loader.run->folder},
-                      "ignored %llu processes without GPU activity",
+                      "ignored %llu processes without GPU activity, or with less than another of "
+                      "their rank",
                       (unsigned long long)loader.run->left_out);
         for (size_t i = 0; i < loader.run->worker_count; i++)
             if (!loader.run->workers[i].whole)

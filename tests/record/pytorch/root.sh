@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes a Debian 13 with PyTorch for CUDA, unless it is there: root.sh FOLDER
+#
+# Debian has PyTorch 2.6 for CUDA 12.4 in contrib and non-free, 9 GB. cuDNN's package downloads
+# NVIDIA's library and may fail to: the recorder stands in for it.
+set -euo pipefail
+folder=$1
+if [[ -f $folder/installed ]]; then exit 0; fi
+mkdir -p -- "$folder"
+if [[ ! -x $folder/usr/bin/dpkg ]]; then
+    debootstrap --variant=minbase trixie "$folder" http://deb.debian.org/debian
+fi
+echo 'deb http://deb.debian.org/debian trixie main contrib non-free' >"$folder/etc/apt/sources.list"
+# shellcheck disable=SC2016 # the inner shell expands it
+unshare --mount bash -euo pipefail -c '
+    mount -t proc proc "$0/proc"
+    mount --rbind /dev "$0/dev"
+    export DEBIAN_FRONTEND=noninteractive
+    chroot "$0" apt-get -q update
+    chroot "$0" apt-get -q -y --no-install-recommends install python3-torch-cuda python3-numpy ||
+        chroot "$0" dpkg --force-depends --configure libtorch-cuda-2.6:amd64 python3-torch-cuda
+    chroot "$0" apt-get clean
+' "$folder"
+chroot "$folder" python3 -c 'import importlib.util as i; assert i.find_spec("torch")'
+: >"$folder/installed"

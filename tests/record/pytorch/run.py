@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records a GPT-2 of stock PyTorch in every way it can run: run.py FOLDER SOURCE BUILD [CASE...]
+
+FOLDER holds the Debian that root.sh makes. Counts are known from the model: a layer has four products
+forward and twice as many backward, the head one and two.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+FOLDER, SOURCE, BUILD = (os.path.realpath(path) for path in sys.argv[1:4])
+WANTED = sys.argv[4:]
+LAYERS, STEPS = 12, 4
+CONTEXT = 2_500_000_000  # what --context charges
+PRODUCTS = 3 * (4 * LAYERS + 1)
+PARAMETERS = 12 * LAYERS * 768**2 + 13 * LAYERS * 768 + (50304 + 1024) * 768 + 2 * 768
+GATHERS = {'all_gather': 2 * LAYERS + 1, 'reduce_scatter': LAYERS + 1}
+# name: mode, rank and world, products of a step, fused attention forward, collectives of a step
+CASES = {
+    'plain': ('plain', None, PRODUCTS, LAYERS, {}),
+    'autocast': ('autocast', None, PRODUCTS, LAYERS, {}),
+    # scores and context as products of their own
+    'eager': ('eager', None, PRODUCTS + 6 * LAYERS, 0, {}),
+    'accumulation': ('accumulation', None, 4 * PRODUCTS, 4 * LAYERS, {}),
+    # a block again up to the input of its last product
+    'checkpointing': ('checkpointing', None, PRODUCTS + 3 * LAYERS, 2 * LAYERS, {}),
+    'graphs': ('graphs', None, PRODUCTS, LAYERS, {}),
+    'scaler': ('scaler', None, PRODUCTS, LAYERS, {}),
+    'profiler': ('profiler', None, PRODUCTS, LAYERS, {}),
+    'ddp, 2 ranks': ('ddp', (1, 2), PRODUCTS, LAYERS, {'all_reduce': None}),
+    'ddp, 8 ranks': ('ddp', (5, 8), PRODUCTS, LAYERS, {'all_reduce': None}),
+    'fsdp1, 2 ranks': ('fsdp1', (1, 2), PRODUCTS, LAYERS, GATHERS),
+    'fsdp2, 8 ranks': ('fsdp2', (3, 8), PRODUCTS, LAYERS, {**GATHERS, 'all_reduce': 1}),
+    'fsdp2, 64 ranks': ('fsdp2', (17, 64), PRODUCTS, LAYERS, {**GATHERS, 'all_reduce': 1}),
+    # the sum of a row-wise product forward, of the input's gradient backward
+    'tensor, 2 ranks': ('tensor', (1, 2), PRODUCTS, LAYERS, {'all_reduce': 2 * LAYERS}),
+}
+
+
+def inside(command, share):
+    """Runs a command in the Debian, with the build, the sources and a folder to write to."""
+    mounts = ''.join(f'mkdir -p "{FOLDER}{path}" && mount --bind "{path}" "{FOLDER}{path}"\n'
+                     for path in (SOURCE, BUILD, share))
+    script = (f'set -e\nmount -t proc proc "{FOLDER}/proc"\nmount --rbind /dev "{FOLDER}/dev"\n{mounts}'
+              'exec chroot "$0" "$@"\n')
+    return subprocess.run(['unshare', '--mount', 'sh', '-c', script, FOLDER, *command], capture_output=True,
+                          text=True, check=False, timeout=600)
+
+
+def steptime(*arguments):
+    done = subprocess.run([BUILD + '/estimator/cli/steptime', *arguments, '--json'], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return json.loads(done.stdout)
+
+
+def check(case, folder):
+    mode, place, products, attention, collectives = CASES[case]
+    ranks = ['--rank', str(place[0]), '--world', str(place[1]), '--store'] if place else []
+    done = inside([BUILD + '/estimator/cli/steptime', 'record', '--quiet', '--device', 'h100-sxm', *ranks,
+                   '-o', folder + '/run', '--', 'python3', SOURCE + '/tests/record/pytorch/gpt2.py', mode,
+                   '--steps', str(STEPS)], folder)
+    if done.returncode != 0:
+        return [done.stderr.strip()[-2000:]]
+    worker = steptime('trace', 'import', folder + '/run', '--cluster', 'dgx-h100', '--gap', '5us')['workers'][0]
+    wrong = []
+
+    def expect(what, found, wanted):
+        if found != wanted:
+            wrong.append(f'{what}: {found}, expected {wanted}')
+
+    passes = STEPS + (mode == 'graphs')  # one before the capture
+    expect('products', worker['products'], passes * products)
+    counts = {}
+    for row in worker['operations']:
+        name = re.sub('_(fp32|full)', '', row['operation'])
+        counts[name] = counts.get(name, 0) + row['count']
+    expect('attention', counts.get('attention', 0), passes * attention)
+    backward = attention // 2 if mode == 'checkpointing' else attention
+    expect('attention backward', counts.get('attention_backward', 0), passes * backward)
+    found = {row['operation']: row for row in worker['collectives']}
+    for name, count in collectives.items():
+        if count is None:
+            expect(name + ' bytes', found[name]['bytes'], 4 * PARAMETERS * STEPS)
+        else:
+            expect(name, found[name]['count'], count * STEPS)
+    if worker['steps'] < 2 or not worker['step_ns']:
+        wrong.append('no steps were found')
+    if worker['unknown_ns'] > 0.02 * worker['busy_ns']:
+        wrong.append(f"{worker['unknown']} unknown tasks take more than 2 % of the time")
+    # What PyTorch's allocator reports, beyond the context and communicators.
+    reserved = int(re.search(r'^peak (\d+)', done.stdout + done.stderr, re.M).group(1))
+    kept = json.load(open(folder + '/run/run.json', encoding='utf-8'))
+    charged = kept['peak_bytes'] - CONTEXT
+    print(f"# {case}: step {(worker['step_ns'] or 0) / 1e6:.1f} ms, {charged / 2**30:.2f} GiB, "
+          f'PyTorch reports {reserved / 2**30:.2f} GiB')
+    return wrong, charged, reserved
+
+
+def main():
+    failed = 0
+    names = WANTED or list(CASES)
+    for number, case in enumerate(names, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                result = check(case, folder)
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                result = [str(error)]
+        if isinstance(result, tuple):
+            wrong, charged, reserved = result
+            if abs(charged - reserved) > 0.03 * reserved:
+                wrong.append(f'memory {charged}, PyTorch reports {reserved}')
+        else:
+            wrong = result
+        failed += bool(wrong)
+        print('ok' if not wrong else 'not ok', number, '-', case, flush=True)
+        for line in '\n'.join(wrong).splitlines():
+            print('#', line)
+    print(f'1..{len(names)}')
+    sys.exit(failed > 0)
+
+
+main()
