@@ -133,6 +133,34 @@ grep -q '^0 of 16 GPU tasks are unknown' "$work/said" || code=1
 grep -q '^step: 0.4' "$work/said" || code=1
 check "$code" 'a graph node by node, and questions of launchers'
 [ "$code" -eq 0 ] || cat "$work/said" "$work/errors"
+# Ranges of NVTX name the steps, and evaluations between them are none.
+cat >"$work/ranges.cu" <<'END'
+#include <nvtx3/nvToolsExt.h>
+__global__ void gelu(float *y, const float *x, int n) { y[0] = x[n - 1]; }
+int main()
+{
+    int n = 23850 * 1024;
+    float *x, *y;
+    cudaMalloc(&x, 4L * n);
+    cudaMalloc(&y, 4L * n);
+    for (int i = 0; i < 15; i++) {
+        nvtxRangePushA(i % 3 == 0 ? "eval" : "train_step");
+        for (int k = 0; k < (i % 3 == 0 ? 7 : 2); k++)
+            gelu<<<n / 256, 256>>>(y, x, n);
+        cudaDeviceSynchronize();
+        nvtxRangePop();
+    }
+}
+END
+nvcc -arch=sm_90 -cudart shared -o "$work/ranges" "$work/ranges.cu" -ldl
+"$steptime" record --quiet --device a100-sxm-80gb -o "$work/run.ranges" -- "$work/ranges" \
+    >"$work/said" 2>"$work/errors" && code=0 || code=1
+"$steptime" trace import "$work/run.ranges" >"$work/said" 2>>"$work/errors" || code=1
+grep -q '^step: 0.28' "$work/said" || code=1
+"$steptime" trace import "$work/run.ranges" --step 'ev*' >"$work/said" 2>>"$work/errors" || code=1
+grep -q '^step: 1.5' "$work/said" || code=1
+check "$code" 'steps by ranges of NVTX'
+[ "$code" -eq 0 ] || cat "$work/said" "$work/errors"
 strip "$work/static"
 "$steptime" record -o "$work/run.stripped" -- "$work/static" 2>"$work/errors" && code=1 || code=0
 grep -q 'static runtime: ' "$work/errors" || code=1

@@ -96,6 +96,7 @@ static void put_environment(const st_launch_request *request, int32_t rank)
         put_before("LD_LIBRARY_PATH", library);
     } else {
         put_before("LD_LIBRARY_PATH", request->library);
+        put("NVTX_INJECTION64_PATH", library);
     }
     put("STEPTIME_RECORD", request->folder);
     put("STEPTIME_RECORD_DEVICE", request->device);

@@ -37,8 +37,8 @@ static const cli_option option_rows[] = {
              "host cost of calls: a table with columns call and time_us, or a PyTorch profiler "
              "recording to learn them from"),
     CLI_TEXT(import_options, step, "step", "KERNEL",
-             "kernels that end a step, such as \"adamw*\"; default: optimizers, else sums of "
-             "gradients"),
+             "kernels that end a step or NVTX ranges that begin it, such as \"adamw*\"; default: "
+             "ranges of steps or iterations, else optimizers, else sums of gradients"),
     CLI_FILE(import_options, rules, "rules", "kernel rules that replace those of configs/kernels"),
     CLI_FILE(import_options, times, "times",
              "measured kernel times: a table with columns kernel and time_us"),

@@ -48,7 +48,7 @@ typedef struct fact {
     uint64_t value;
 } fact;
 
-enum { MOST_FACTS = 48, PROPERTIES_13 = 1008, PROPERTIES_12 = 1032 };
+enum { MOST_FACTS = 48, PROPERTIES_13 = 1008, PROPERTIES_12 = 1032, PROPERTIES_11 = 728 };
 
 typedef struct facts {
     fact rows[MOST_FACTS]; /* up to one of no bytes */
@@ -116,10 +116,13 @@ uint64_t st_do_device_properties(st_call *call)
     /* The name without _v2 has this form since CUDA 13 only. */
     bool is_12 = call->entry->constant == 12 || st_now.header.cuda_version < 13000;
     const facts known = facts_of(device);
-    memset(to, 0, is_12 ? PROPERTIES_12 : PROPERTIES_13);
+    /* CUDA 11's has the first fields of CUDA 12's. */
+    bool is_11 = st_now.header.cuda_version < 12000;
+    uint16_t size = is_11 ? PROPERTIES_11 : is_12 ? PROPERTIES_12 : PROPERTIES_13;
+    memset(to, 0, size);
     (void)snprintf((char *)to, 256, "%s", st_now.device_name);
     for (const fact *row = known.rows; row->bytes > 0; row++)
-        if (row->at_13 > 0)
+        if ((is_12 ? row->at_12 : row->at_13) > 0 && (!is_11 || row->at_12 < PROPERTIES_11))
             memcpy(to + (is_12 ? row->at_12 : row->at_13), &row->value, row->bytes);
     return 0;
 }

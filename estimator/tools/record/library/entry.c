@@ -326,6 +326,7 @@ uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *
         call.stack = stack;
         call.thread = thread;
         call.extra_count = 0;
+        call.device = ST_NO_DEVICE;
         call.draft = (st_log_record){.kind = ST_LOG_CALL, .call = index + 1};
         thread->calls++;
         st_now.per_thread = call.entry->per_thread;
@@ -337,10 +338,11 @@ uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *
         uint64_t start_ns = st_clock_ns(begin);
         uint64_t length_ns = st_clock_length_ns(st_clock_ticks() - begin);
         bool quiet = call.entry->quiet;
-        moment when = {.begin_ns = start_ns - st_now.header.start_monotonic_ns,
-                       .length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX,
-                       .device = (uint16_t)call.thread->device,
-                       .status = quiet ? draft->status : (uint16_t)result};
+        moment when = {
+            .begin_ns = start_ns - st_now.header.start_monotonic_ns,
+            .length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX,
+            .device = (uint16_t)(call.device != ST_NO_DEVICE ? call.device : call.thread->device),
+            .status = quiet ? draft->status : (uint16_t)result};
         if (draft->kind != ST_LOG_CALL || !quiet) {
             keep(call.thread, draft, when);
             when.length_ns = 0;

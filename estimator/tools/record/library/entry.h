@@ -97,6 +97,7 @@ struct st_call {
     const uint64_t *stack;
     st_thread *thread;
     st_log_record draft;  /* kind: what it is logged as, ST_LOG_CALL unless a handler says */
+    uint32_t device;      /* of its records: the thread's unless a handler says */
     uint32_t extra_count; /* records that follow it */
     st_log_record extra[ST_CALL_EXTRAS];
 };
@@ -122,6 +123,8 @@ typedef struct st_process {
     uint64_t comm_bytes; /* charged for a communicator */
     char device_name[ST_LOG_NAME_BYTES];
 } st_process;
+
+#define ST_NO_DEVICE UINT32_MAX
 
 #define ST_TWO_VERSIONS "two CUDA runtime versions in one process"
 

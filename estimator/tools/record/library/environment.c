@@ -50,7 +50,7 @@ static const char *field_of(const char *text, char *into, size_t bytes)
 }
 
 typedef struct runtimes {
-    uint32_t version; /* 12, 13; 0: none */
+    uint32_t version; /* 11, 12, 13; 0: none */
     uint32_t other;
 } runtimes;
 
@@ -73,7 +73,7 @@ bool st_settings_versions(st_process *process)
     runtimes seen = {0};
     uint32_t linked = st_patched_version();
     (void)dl_iterate_phdr(see_library, &seen);
-    process->header.cuda_version = seen.version == 12 ? 12080 : 13000;
+    process->header.cuda_version = seen.version == 11 ? 11080 : seen.version == 12 ? 12080 : 13000;
     if (seen.version == 0 && linked != 0)
         process->header.cuda_version = linked;
     return seen.other == 0 && (seen.version == 0 || linked == 0 || linked / 1000 == seen.version);

@@ -150,7 +150,7 @@ def main():
     profiled = sorted([*nccl, *products], key=lambda line: line.name.encode())
     folder = pathlib.Path(sys.argv[2])
     for file, part, of in (('record_entries.c', entries, lines), ('record_handlers.h', handlers, lines),
-                           ('record_trampolines.S', trampolines, lines), ('record.map', exports, lines),
+                           ('record_trampolines.S', trampolines, lines), ('record.map', exports, [*lines, Line(['nvml', 'InitializeInjectionNvtx2'])]),
                            ('profile_entries.c', entries, profiled),
                            ('profile_trampolines.S', trampolines, profiled),
                            ('profile.map', exports, [*profiled, Line(['nccl', 'InitializeInjection'])])):

@@ -254,6 +254,7 @@ uint64_t st_do_collective(st_call *call)
     if (type_of(type) == ST_LOG_TYPE_UNKNOWN)
         return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid NCCL data type");
     int32_t peer = (int32_t)(uint32_t)st_role(call, 'g', UINT64_MAX);
+    call->device = comm->device; /* also where one thread drives several GPUs */
     call->draft.kind = ST_LOG_COLLECTIVE;
     call->draft.collective = (st_log_collective){.comm = comm->comm.id,
                                                  .count = st_role(call, 'n', 0),

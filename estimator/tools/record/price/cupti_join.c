@@ -25,14 +25,14 @@ enum { MOST_STREAMS = 4096 };
 
 static bool is_task(const st_worker_call *call)
 {
-    return call->measured && call->times.thread == 0;
+    return call->measured && call->times->thread == 0;
 }
 
 static int order_tasks(const void *left, const void *right)
 {
     const st_worker_call *a = *(st_worker_call *const *)left;
     const st_worker_call *b = *(st_worker_call *const *)right;
-    int order = ST_ORDER(a->times.correlation, b->times.correlation);
+    int order = ST_ORDER(a->times->correlation, b->times->correlation);
     if (order == 0)
         order = ST_ORDER(a->record.begin_ns, b->record.begin_ns);
     return order != 0 ? order : ST_ORDER(a->order, b->order);
@@ -50,7 +50,7 @@ typedef struct launched {
 
 /* The longest kernel of a product comes first, of equal ones the first. */
 ST_COMPARE(order_launched, launched,
-           ST_RISING(product) ST_FALLING(length_ns) ST_RISING(task->times.correlation)
+           ST_RISING(product) ST_FALLING(length_ns) ST_RISING(task->times->correlation)
                ST_RISING(task->order));
 
 /* Of the kernels of a product, the longest multiplies; others prepare it, or add up its parts. */
@@ -61,13 +61,13 @@ static void give_products(const task_joiner *joiner)
     size_t part = 0;
     for (size_t i = 0; i < joiner->task_count; i++) {
         st_worker_call *task = joiner->tasks[i];
-        uint32_t correlation = task->times.correlation;
-        while (part < joiner->part_count && joiner->parts[part]->times.correlation < correlation)
+        uint32_t correlation = task->times->correlation;
+        while (part < joiner->part_count && joiner->parts[part]->times->correlation < correlation)
             part++;
         bool found =
-            part < joiner->part_count && joiner->parts[part]->times.correlation == correlation;
+            part < joiner->part_count && joiner->parts[part]->times->correlation == correlation;
         if (found && task->record.kind == ST_LOG_LAUNCH && task->shape != ST_NO_INDEX)
-            all[count++] = (launched){joiner->parts[part]->times.product, task->times.length_ns,
+            all[count++] = (launched){joiner->parts[part]->times->product, task->times->length_ns,
                                       task, joiner->parts[part]};
     }
     st_sort(all, count, sizeof *all, order_launched);
@@ -98,13 +98,13 @@ static uint32_t thread_of(st_run *run, st_measured_threads *threads, uint32_t nu
 
 static void join_call(task_joiner *joiner, const st_worker_call *call, uint32_t thread)
 {
-    uint32_t correlation = call->times.correlation;
+    uint32_t correlation = call->times->correlation;
     /* The first task of a call. */
     size_t first = 0;
-    ST_BISECT(first, joiner->task_count, joiner->tasks[middle]->times.correlation < correlation);
+    ST_BISECT(first, joiner->task_count, joiner->tasks[middle]->times->correlation < correlation);
     uint32_t behind = 0;
     for (size_t i = first; i < joiner->task_count; i++) {
-        if (joiner->tasks[i]->times.correlation != correlation || joiner->tasks[i]->behind != 0)
+        if (joiner->tasks[i]->times->correlation != correlation || joiner->tasks[i]->behind != 0)
             break; /* or another call of this number has them, which only a broken log has */
         st_worker_call made = *joiner->tasks[i];
         made.record.begin_ns = call->record.begin_ns;
@@ -158,7 +158,7 @@ void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threa
         if (!call->measured)
             (void)ST_APPEND(run->arena, joiner.joined, joiner.joined_count, *call);
         else if (!is_task(call)) /* parts are gone with that */
-            join_call(&joiner, call, thread_of(run, threads, call->times.thread));
+            join_call(&joiner, call, thread_of(run, threads, call->times->thread));
     }
     for (size_t i = 0; i < joiner.joined_count; i++)
         joiner.joined[i].order = (uint32_t)i;

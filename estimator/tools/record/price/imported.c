@@ -3,6 +3,7 @@
 #include "record/price/imported.h"
 
 #include "base/memory.h"
+#include "base/numbered_texts.h"
 #include "record/price/kernel_names.h"
 #include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
@@ -45,10 +46,16 @@ static st_status check_step(const st_imported *made, st_errors *errors)
     for (size_t i = 0; i < made->run->shape_count && !found; i++)
         found = made->run->shapes[i].form == ST_FORM_KERNEL &&
                 fnmatch(made->step_kernel, made->run->shapes[i].name, 0) == 0;
+    for (size_t i = 0; i < made->run->worker_count && !found; i++)
+        for (size_t k = 0; k < made->run->workers[i].call_count && !found; k++) {
+            const st_worker_call *call = &made->run->workers[i].calls[k];
+            found = call->record.kind == ST_LOG_MARK && call->record.mark.push == 1 &&
+                    fnmatch(made->step_kernel, made->run->names->texts[call->text], 0) == 0;
+        }
     if (found)
         return ST_OK;
     return st_fail(errors, ST_ERR_NAME, (st_place){.file = "--step"},
-                   "no kernel of the run has this name" ST_FOUND "%s" ST_EXPECTED
+                   "no kernel or NVTX range of the run has this name" ST_FOUND "%s" ST_EXPECTED
                    "a glob such as \"adamw*\"",
                    made->step_kernel);
 }

@@ -18,6 +18,7 @@
 /* A log of one thread. */
 typedef struct log_file {
     const char *path;
+    size_t records; /* at most */
     st_log_header header;
     uint64_t hash; /* of its end; 0: it has none */
 } log_file;
@@ -51,13 +52,15 @@ typedef struct loader {
 
 /* ---- files ---- */
 
-/* The hash at the end of a whole log. */
-static uint64_t end_hash(const char *path)
+/* The hash at the end of a whole log, and how many records it has. */
+static uint64_t end_hash(const char *path, size_t *records)
 {
     st_log_record record;
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         return 0;
+    bool sized = fseek(file, 0, SEEK_END) == 0 && ftell(file) > 0;
+    *records = sized ? (size_t)ftell(file) / sizeof record : 0;
     bool read = fseek(file, -(long)sizeof record, SEEK_END) == 0 &&
                 ftell(file) >= (long)sizeof(st_log_header) &&
                 fread(&record, sizeof record, 1, file) == 1;
@@ -78,9 +81,11 @@ static st_status open_files(run_loader *loader)
     for (size_t i = 0; i < count; i++) {
         st_log *log = NULL;
         st_status opened = st_log_open(paths[i], &log, loader->errors);
-        if (opened == ST_OK)
-            loader->files[loader->file_count++] = (log_file){
-                .path = paths[i], .header = *st_log_header_of(log), .hash = end_hash(paths[i])};
+        if (opened == ST_OK) {
+            log_file *file = &loader->files[loader->file_count++];
+            *file = (log_file){.path = paths[i], .header = *st_log_header_of(log)};
+            file->hash = end_hash(paths[i], &file->records);
+        }
         st_note(&status, opened);
         st_log_destroy(log);
     }
@@ -142,7 +147,9 @@ static st_status take_record(run_loader *loader, const st_log *log, const char *
             return ST_OK;
         st_worker_call *measured_call = &worker->calls[worker->call_count - 1];
         measured_call->measured = true;
-        measured_call->times = record->measured;
+        st_log_measured *times = st_arena_alloc(loader->run->arena, 1, sizeof *times);
+        *times = record->measured;
+        measured_call->times = times;
         return ST_OK;
     }
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
@@ -166,7 +173,8 @@ static st_status take_record(run_loader *loader, const st_log *log, const char *
         return st_fail(loader->errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "the logs of a process are too long" ST_EXPECTED "at most %d calls",
                        ST_WORKERS_MOST_CALLS);
-    (void)ST_APPEND(loader->run->arena, worker->calls, worker->call_count, *call);
+    if (worker->call_count < worker->call_room) /* not what a program writes meanwhile */
+        worker->calls[worker->call_count++] = *call;
     return ST_OK;
 }
 
@@ -218,12 +226,18 @@ static st_status read_process(run_loader *loader, const logged_process *process,
     const log_file *first = &loader->files[process->first];
     st_memory_ranges *ranges = st_memory_ranges_create(loader->run->arena);
     st_status status = ST_OK;
+    /* Pages of calls that are none are never touched. */
+    size_t records = 0;
+    for (size_t i = 0; i < process->count; i++)
+        records += loader->files[process->first + i].records;
     *worker = (st_worker){.file = first->path,
                           .header = first->header,
                           .hash = process->hash,
                           .thread_count = process->count,
                           .rank_count = 1,
                           .whole = true};
+    worker->call_room = records;
+    worker->calls = st_arena_alloc(loader->run->arena, records + 1, sizeof *worker->calls);
     for (size_t i = 0; i < process->count && status == ST_OK; i++) {
         const log_file *file = first + i;
         uint32_t thread = (uint32_t)i;

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/numbered_texts.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -47,6 +48,97 @@ static uint64_t mark_of_shape(const st_task_shape *shape)
     uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, sizes, sizeof sizes);
     return st_hash_word(st_hash_text(hash, shape->name), (uint64_t)shape->form) >> 3;
 }
+
+/* ---- ranges ---- */
+
+static bool has_word(const char *text, const char *word)
+{
+    for (; *text != '\0'; text++) {
+        size_t i = 0;
+        while (word[i] != '\0' && st_to_lower(text[i]) == word[i])
+            i++;
+        if (word[i] == '\0')
+            return true;
+    }
+    return false;
+}
+
+/* Whether a call begins a range of NVTX that is a step: by the name that the user gives, or that
+ * programs give their iterations of training. */
+static bool begins_step(const st_imported *imported, const st_worker_call *call)
+{
+    if (call->record.kind != ST_LOG_MARK || call->record.mark.push != 1)
+        return false;
+    const char *text = imported->run->names->texts[call->text];
+    if (imported->step_kernel != NULL)
+        return fnmatch(imported->step_kernel, text, 0) == 0;
+    bool evaluates = has_word(text, "eval") || has_word(text, "valid") || has_word(text, "test");
+    return !evaluates && (has_word(text, "step") || has_word(text, "iter"));
+}
+
+/* The first task of each range that is a step; returns how many there are. */
+static size_t take_ranges(const st_imported *imported, const st_walk_worker *walked,
+                          const st_walk_task **first)
+{
+    size_t task = 0;
+    size_t count = 0;
+    const st_worker *worker = walked->worker;
+    for (uint32_t i = 0; i < worker->call_count; i++) {
+        if (!begins_step(imported, &worker->calls[i]))
+            continue;
+        while (task < walked->task_count && walked->tasks[task].call < i)
+            task++;
+        if (task == walked->task_count)
+            break;
+        if (count == 0 || first[count - 1] != &walked->tasks[task])
+            first[count++] = &walked->tasks[task];
+    }
+    return count;
+}
+
+/* What is guessed of so many steps, which have these tasks. */
+static void add_guesses(const st_imported *imported, const st_walk_worker *walked, size_t begin,
+                        size_t end, size_t steps, st_imported_worker *counts)
+{
+    for (size_t i = begin; i < end; i++) {
+        const st_walk_task *task = &walked->tasks[i];
+        uint32_t shape = walked->worker->calls[task->what].shape;
+        if (task->meet != ST_NO_INDEX || shape == ST_NO_INDEX ||
+            !imported->shape_prices[shape].unknown)
+            continue;
+        counts->step_unknown++;
+        counts->step_unknown_ns += task->duration_ns;
+    }
+    counts->step_unknown /= steps > 0 ? steps : 1;
+    counts->step_unknown_ns /= steps > 0 ? (int64_t)steps : 1;
+}
+
+/* Steps by their ranges; false: there are not two of them. */
+static bool find_ranges(const st_imported *imported, size_t worker, st_arena *arena)
+{
+    const st_walk_worker *walked = &imported->walk->workers[worker];
+    st_imported_worker *counts = &imported->workers[worker];
+    const st_walk_task **first = st_arena_alloc(arena, walked->task_count + 1, sizeof *first);
+    size_t steps = take_ranges(imported, walked, first);
+    if (steps < 2)
+        return false;
+    int64_t *times = st_arena_alloc(arena, steps, sizeof *times);
+    counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
+    for (size_t i = 0; i < steps; i++)
+        counts->step_begin_ns[i] = walked->begin_ns[first[i]->call];
+    counts->step_begin_ns[steps] = walked->end_ns[walked->worker->call_count - 1];
+    for (size_t i = 0; i + 1 < steps; i++)
+        times[i] = first[i + 1]->start_ns - first[i]->start_ns;
+    st_sort(times, steps - 1, sizeof *times, st_order_times);
+    counts->steps = steps;
+    counts->step_tasks = (size_t)(first[steps - 1] - first[steps - 2]);
+    counts->step_ns = times[(steps - 1) / 2];
+    add_guesses(imported, walked, (size_t)(first[0] - walked->tasks),
+                (size_t)(first[steps - 1] - walked->tasks), steps - 1, counts);
+    return true;
+}
+
+/* ---- repetition ---- */
 
 /* The longest beginning that consists of at least two periods. */
 static void try_end(step_finder *finder, size_t first)
@@ -177,26 +269,11 @@ static void take_marks(step_finder *finder, bool loose)
         finder->marks[i] = mark_of(finder, finder->count - 1 - i, loose);
 }
 
-/* What is guessed of the steps. */
-static void add_guesses(const st_imported *imported, const step_finder *finder, size_t end,
-                        st_imported_worker *counts)
-{
-    for (size_t i = end - counts->steps * finder->period; i < end; i++) {
-        const st_walk_task *task = &finder->walked->tasks[i];
-        const st_worker_call *call = &finder->walked->worker->calls[task->what];
-        if (task->meet != ST_NO_INDEX || call->shape == ST_NO_INDEX ||
-            !imported->shape_prices[call->shape].unknown)
-            continue;
-        counts->step_unknown++;
-        counts->step_unknown_ns += task->duration_ns;
-    }
-    counts->step_unknown /= counts->steps;
-    counts->step_unknown_ns /= (int64_t)counts->steps;
-}
-
 void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena)
 {
     const st_walk_worker *walked = &imported->walk->workers[worker];
+    if (find_ranges(imported, worker, arena))
+        return;
     step_finder finder = {.run = imported->run, .walked = walked, .count = walked->task_count};
     finder.marks = st_arena_alloc(arena, finder.count + 1, sizeof *finder.marks);
     finder.borders = st_arena_alloc(arena, finder.count + 2, sizeof *finder.borders);
@@ -239,6 +316,6 @@ void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena
         counts->steps = steps;
         counts->step_tasks = finder.period;
         counts->step_ns = times[(steps - 1) / 2];
-        add_guesses(imported, &finder, end, counts);
+        add_guesses(imported, walked, end - steps * finder.period, end, steps, counts);
     }
 }

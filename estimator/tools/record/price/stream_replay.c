@@ -254,7 +254,7 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
             return ST_OK;
         task.duration_ns = (int64_t)(replay->walk->prices[node->shape].time_s * 1e9 + 0.5);
         if (node->measured)
-            task.duration_ns = (int64_t)node->times.length_ns;
+            task.duration_ns = (int64_t)node->times->length_ns;
         task.call = by->call - node->behind;
         return add_task(replay, &task);
     }

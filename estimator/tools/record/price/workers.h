@@ -30,7 +30,7 @@ typedef struct st_worker_call {
     uint32_t order;       /* in the log of its thread */
     uint32_t behind; /* so many places after the call that put this on a GPU; 0: it is a call */
     bool measured;   /* on a real GPU, see cupti_join.h */
-    st_log_measured times;
+    const st_log_measured *times; /* of such a call */
 } st_worker_call;
 
 /* A communicator as a process got it. */
@@ -53,6 +53,7 @@ typedef struct st_worker {
     bool whole;          /* its logs end in order */
     st_worker_call *calls;
     size_t call_count;
+    size_t call_room; /* of `calls` */
     size_t thread_count;
     st_worker_comm *comms;
     size_t comm_count;
