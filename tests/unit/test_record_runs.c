@@ -270,7 +270,7 @@ static void outcomes_are_told(void **state)
     static const char *const json[] = {
         "\"processes\": 4,\n  \"unique_processes\": 2,\n  \"logs\": 6,\n  \"cut_logs\": 1,\n  "
         "\"unreadable_logs\": 1,\n  \"calls\": 2792,\n  \"launches\": 4,\n  \"gemms\": 2,\n  "
-        "\"collectives\": 1,\n  \"unsupported_calls\": 55,\n  \"forks\": 1,\n  "
+        "\"collectives\": 1,\n  \"reads\": 0,\n  \"unsupported_calls\": 55,\n  \"forks\": 1,\n  "
         "\"unsure_splits\": 1,\n  \"peak_bytes\": 72000,",
         "\"rank\": 4,\n    \"request_bytes\": 30000,\n    \"live_bytes\": 72000,",
         "{\"bytes\": 6100, \"charged_bytes\": 6115}",

@@ -652,7 +652,7 @@ TEST_WITH(measured_calls_get_what_they_put_on_the_gpu, make_world, drop_world)
         assert_int_equal(call->behind, expected[i].behind);
         assert_int_equal(call->order, i);
         assert_int_equal(call->record.flags & ST_LOG_ASYNC, expected[i].flags);
-        assert_int_equal(call->times.length_ns, expected[i].length_ns);
+        assert_int_equal(call->times->length_ns, expected[i].length_ns);
         assert_int_equal(call->record.begin_ns, 1000 + 500 * expected[i].begin);
         assert_int_equal(call->record.length_ns, expected[i].behind == 0 ? 50 : 0);
         assert_int_equal(call->record.call == 0, expected[i].behind > 0);
@@ -686,7 +686,7 @@ TEST_WITH(the_longest_kernel_multiplies, make_world, drop_world)
         assert_int_equal(shape->form, kernels[i].multiplies ? ST_FORM_PRODUCT : ST_FORM_KERNEL);
         if (kernels[i].multiplies)
             assert_true(shape->sizes[ST_SIZE_N] == 1000 + kernels[i].product);
-        assert_int_equal(call_at(imported, i)->times.length_ns, kernels[i].length_ns);
+        assert_int_equal(call_at(imported, i)->times->length_ns, kernels[i].length_ns);
     }
 }
 
