@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of several GPUs in one file: of one process, and of merged ranks.
+"""Recordings of several GPUs in one file: of one process, and of merged ranks; and why a GPU was idle.
 
     devices.py STEPTIME
 
@@ -61,6 +61,20 @@ def main():
                 expect("devices of what-if", [one["device"] for one in answer["ranks"][0]["devices"]], [0, 1])
             else:
                 expect("collectives that meet", ask(steptime, "graph", file)["edges"]["ranks"]["inferred"], 1)
+        # The host works 100 ms after a wait of 3 us: the wait is not the cause of the gap.
+        lines = [("cuda_runtime", "cudaLaunchKernel", 0, 5, 1), ("kernel", "gemm", 10, 100, 1),
+                 ("cuda_runtime", "cudaStreamSynchronize", 109, 3, 2), ("cuda_runtime", "cudaLaunchKernel", 100112, 5, 3),
+                 ("kernel", "gemm", 100120, 100, 3)]
+        file.write_text(json.dumps({"traceEvents": [
+            {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": 7 if cat == "kernel" else 1, "ts": ts, "dur": dur,
+             "args": {"correlation": id} | ({"device": 0, "stream": 7} if cat == "kernel" else {})}
+            for cat, name, ts, dur, id in lines]}))
+        gpu = ask(steptime, "idle", file)["ranks"][0]["gpu"]
+        expect("wait", gpu["synchronisation_ns"] <= 3000, True)
+        expect("host", gpu["host_bound_ns"] > 99_900_000, True)
+        expect("rest", gpu["rest_ns"] + gpu["caused_ns"], gpu["idle_ns"])
+        expect("wait of gaps", ask(steptime, "idle", "--simple", file)["ranks"][0]["gpu"]["synchronisation_ns"] > 99_900_000,
+               True)
 
 
 if __name__ == "__main__":

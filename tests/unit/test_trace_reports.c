@@ -500,17 +500,17 @@ TEST_OF(idle_time_is_told_by_its_causes, fixture *own, set_up, tear_down)
 {
     st_buffer csv = {0};
     const st_trace trace = {.file = "r3.json", .rank = 3};
-    st_idle streams[] = {{7, 1, 31, 2000000, {1000000, 500000, 250000, 126000, 74000, 50000}},
-                         {20, 1, 5, 0, {0}}};
+    st_idle streams[] = {{7, 1, 31, 2000000, {1000000, 500000, 250000, 126000, 74000, 50000}, false},
+                         {20, 1, 5, 0, {0}, false}};
     st_queue queues[] = {{29, 2.385, 17, 23850, 57100, 99900, 7000, 5500, 3},
                          {0, 0, 0, -1, -1, -1, -1, -1, 0}};
     const st_idle_rank ranks[] = {{&trace,
                                    16000000,
-                                   {-1, -1, 36, 4000000, {0, 1000000, 0, 3000000, 0, 0}},
+                                   {-1, -1, 36, 4000000, {0, 1000000, 0, 3000000, 0, 0}, false},
                                    streams,
                                    queues,
                                    2},
-                                  {&trace, 1000000, {-1, -1, 1, 0, {0}}, NULL, NULL, 0}};
+                                  {&trace, 1000000, {-1, -1, 1, 0, {0}, false}, NULL, NULL, 0}};
     st_view_idle_result(ranks, 2, own->arena, &own->result);
     write_forms(own);
     SAYS(own, "r3.json: window 16.000 ms; causes in percent of idle time",

@@ -72,6 +72,7 @@ typedef struct builder {
     st_arena *scratch;
     st_errors *errors;
     st_status status; /* of what failed first: nothing is added after it */
+    unsigned without; /* dependencies: ST_GRAPH_WITHOUT_... */
     uint32_t host_name;
     uint32_t lag_name;
     uint32_t delay_name;
@@ -358,6 +359,8 @@ static void add_waiting(thread_builder *t, const cut *one)
 {
     int64_t from_ns = one->waits_ns > t->cursor_ns ? one->waits_ns : t->cursor_ns;
     int64_t rest_ns = one->end_ns > from_ns ? one->end_ns - from_ns : 0;
+    if (one->kind == CUT_SYNC && (t->b->without & ST_GRAPH_WITHOUT_SYNC) != 0)
+        rest_ns = 0;
     add_host(t, rest_ns);
     if (one->kind == CUT_SYNC) {
         /* Counts what the host waits for the GPU, and what of it nothing that is known explains. */
@@ -380,7 +383,8 @@ static void wait_for_tasks(thread_builder *t, uint32_t first)
 {
     const st_dependencies *found = &t->r->dependencies;
     for (uint32_t i = first; i < found->count; i++) {
-        if (!is_same_wait(&found->items[i], &found->items[first]) ||
+        if ((t->b->without & ST_GRAPH_WITHOUT_SYNC) != 0 ||
+            !is_same_wait(&found->items[i], &found->items[first]) ||
             found->items[i].before == ST_TRACE_NONE)
             break;
         add_late_edge(t->b, t->r, found->items[i].before, t->last, ST_EDGE_SYNC);
@@ -689,8 +693,11 @@ static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t 
     uint32_t wait_call = r->order->call_of[event];
     if (wait_call != ST_TRACE_NONE)
         add_edge(b, r->lag_of_call[wait_call], wait_first, ST_EDGE_LAUNCH);
-    for (uint32_t i = r->waits.starts[event]; i < r->waits.starts[event + 1]; i++)
-        add_late_edge(b, r, waited_for(r, i), wait_first, ST_EDGE_STREAM);
+    for (uint32_t i = r->waits.starts[event]; i < r->waits.starts[event + 1]; i++) {
+        const st_trace_event *other = &r->order->trace->events[waited_for(r, i)];
+        if ((b->without & ST_GRAPH_WITHOUT_STREAMS) == 0 || other->class_ == ST_TRACE_COMMUNICATION)
+            add_late_edge(b, r, waited_for(r, i), wait_first, ST_EDGE_STREAM);
+    }
 }
 
 static st_resource_kind stream_kind(const rank_build *r, uint32_t track)
@@ -1065,6 +1072,12 @@ static st_status build(builder *b)
 
 st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, st_errors *errors)
 {
+    return st_trace_graph_make_without(set, 0, graph, errors);
+}
+
+st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
+                                      st_trace_graph **graph, st_errors *errors)
+{
     st_status status = ST_OK;
     for (size_t i = 0; i < set->count; i++) {
         const st_trace *trace = set->ranks[i];
@@ -1078,8 +1091,10 @@ st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, s
     if (status != ST_OK)
         return status;
     st_arena *arena = st_xarena();
-    builder b = {
-        .scratch = st_xarena(), .errors = errors, .graph = st_xmemory(st_graph_create(NULL))};
+    builder b = {.scratch = st_xarena(),
+                 .errors = errors,
+                 .without = without,
+                 .graph = st_xmemory(st_graph_create(NULL))};
     b.out = st_xalloc(arena, 1, sizeof *b.out);
     *b.out = (st_trace_graph){.graph = b.graph, .set = set, .arena = arena};
     b.out->ranks = st_xalloc(arena, set->count, sizeof *b.out->ranks);

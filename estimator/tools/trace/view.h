@@ -47,8 +47,9 @@ typedef struct st_idle {
     int64_t stream; /* -1: all */
     int64_t device; /* -1: all */
     size_t tasks;
-    int64_t idle_ns; /* the sum of its causes; with the time in which something runs, the window */
-    int64_t causes_ns[ST_IDLE_CAUSES];
+    int64_t idle_ns;                   /* with the time in which something runs, the window */
+    int64_t causes_ns[ST_IDLE_CAUSES]; /* their sum is idle_ns, unless they are replayed */
+    bool is_replayed; /* causes are what replays without them save; else a gap belongs to one */
 } st_idle;
 
 /* How far the host is ahead on a stream. Times: -1 without a launch. */
@@ -75,6 +76,9 @@ typedef struct st_idle_rank {
 
 /* One for each rank, in `arena`. */
 void st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks);
+/* Replaces each cause by the idle time that a replay without it saves. */
+st_status st_view_idle_causes(const st_trace_set *set, st_arena *arena, st_idle_rank *ranks,
+                              st_errors *errors) ST_NODISCARD;
 void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *arena,
                          st_result *result);
 

@@ -267,6 +267,15 @@ static void put_idle(const st_idle *idle, int64_t window_ns, st_node *node)
                                                        ".communication", ".launch", ".unknown"};
     for (int i = 0; i < ST_IDLE_CAUSES; i++)
         st_put_share(node, shares[i], idle->causes_ns[i], idle->idle_ns);
+    if (!idle->is_replayed)
+        return;
+    int64_t sum_ns = 0;
+    for (int i = 0; i < ST_IDLE_CAUSES; i++)
+        sum_ns = st_add_ns(sum_ns, idle->causes_ns[i]);
+    st_put_ns(node, "caused_ns", sum_ns);
+    st_put_ns(node, "rest_ns", idle->idle_ns - sum_ns);
+    st_put_share(node, ".caused", sum_ns, idle->idle_ns);
+    st_put_share(node, ".rest", idle->idle_ns - sum_ns, idle->idle_ns);
 }
 
 static void put_us(st_node *node, const char *key, int64_t time_ns)
@@ -281,11 +290,16 @@ static void put_us(st_node *node, const char *key, int64_t time_ns)
 
 static void show_idle(const st_idle_rank *rank, st_node *node)
 {
-    static const char keys[] =
-        ".name,.idle,.share,.host,.sync,.dependency,.communication,.launch,.unknown";
+    const char *keys =
+        rank->gpu.is_replayed
+            ? ".name,.idle,.share,.host,.sync,.dependency,.communication,.launch,.unknown,.caused,"
+              ".rest"
+            : ".name,.idle,.share,.host,.sync,.dependency,.communication,.launch,.unknown";
     st_table *table = st_say_columns(
-        node,
-        "*idle|>time|>of window|>host-bound|>sync|>dependency|>communication|>launch|>unknown");
+        node, rank->gpu.is_replayed ? "*idle|>time|>of window|>host-bound|>sync|>dependency|>"
+                                      "communication|>launch|>unknown|>sum|>rest"
+                                    : "*idle|>time|>of window|>host-bound|>sync|>dependency|>"
+                                      "communication|>launch|>unknown");
     st_node *gpu = st_put_map(node, "gpu");
     st_put_text(gpu, ".name", "GPU");
     st_put_count(gpu, "tasks", rank->gpu.tasks);
@@ -334,8 +348,9 @@ void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *aren
         st_put_text(node, "file", rank->trace->file);
         st_put_known(node, "rank", rank->trace->rank);
         st_put_ns(node, "window_ns", rank->window_ns);
-        st_say(node, "%s%s: window %s; causes in percent of idle time\n", i > 0 ? "\n" : "",
-               rank->trace->file, st_ms_text(rank->window_ns, text, TEXT));
+        st_say(node, "%s%s: window %s; causes in percent of idle time%s\n", i > 0 ? "\n" : "",
+               rank->trace->file, st_ms_text(rank->window_ns, text, TEXT),
+               rank->gpu.is_replayed ? ", as a replay without each saves it" : "");
         show_idle(rank, node);
         const st_item *streams = st_node_find(node, "streams", sizeof "streams" - 1);
         st_say(node, "\n");
@@ -353,4 +368,10 @@ void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *aren
                   "synchronisation_ns,dependency_ns,communication_ns,launch_ns,unknown_ns,"
                   "launched,queue_mean,queue_most,delay_median_ns,delay_p90_ns,delay_most_ns,"
                   "delay_empty_ns,call_median_ns,shorter_than_call");
+    if (count > 0 && ranks[0].gpu.is_replayed)
+        st_result_csv(result, "ranks/streams",
+                      "file,rank,stream,device,tasks,window_ns,idle_ns,host_bound_ns,"
+                      "synchronisation_ns,dependency_ns,communication_ns,launch_ns,unknown_ns,"
+                      "launched,queue_mean,queue_most,delay_median_ns,delay_p90_ns,delay_most_ns,"
+                      "delay_empty_ns,call_median_ns,shorter_than_call,caused_ns,rest_ns");
 }

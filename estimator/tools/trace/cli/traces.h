@@ -19,6 +19,7 @@ enum {
     CLI_TRACE_CALLS = 0,
     CLI_TRACE_DETAILS = 1, /* frames and allocations */
     CLI_TRACE_OPERATORS = 2,
+    CLI_TRACE_APART = 8, /* each GPU is a rank; without CLI_TRACE_OPERATORS it is */
     CLI_TRACE_GRAPH = 4 | CLI_TRACE_OPERATORS
 };
 

@@ -314,6 +314,18 @@ static const cli_option kernels_rows[] = {
     CLI_END,
 };
 
+typedef struct idle_options {
+    bool simple;
+} idle_options;
+
+static const cli_option idle_rows[] = {
+    CLI_FLAG(idle_options, simple, "simple",
+             "each gap belongs to the cause that is seen before its task, without a replay"),
+    CLI_ROW_STEPS,
+    CLI_ROWS_TRACES,
+    CLI_END,
+};
+
 static const cli_example idle_examples[] = {
     {"steptime trace idle rank0.json.gz", "why the GPU and its streams are idle"},
     {"steptime trace idle traces/ --steps 2..4", "only in steps 2 to 4 of each rank"},
@@ -340,6 +352,9 @@ static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result
         if (ranks[i].stream_count == 0)
             status = st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = ranks[i].trace->file},
                              "the trace has no GPU work" ST_EXPECTED "kernels, copies or fills");
+    const idle_options *options = run->options;
+    if (status == ST_OK && !options->simple)
+        status = st_view_idle_causes(recorded->set, run->arena, ranks, run->errors);
     if (status == ST_OK)
         st_view_idle_result(ranks, recorded->set->count, run->arena, result);
     return status;
@@ -378,16 +393,18 @@ static st_status view_collectives(cli_run *run, const cli_recorded *recorded, st
 
 static const cli_verb verb_idle = {
     .name = "trace idle",
-    CLI_VIEWS_TRACES(CLI_TRACE_CALLS, view_idle),
+    CLI_VIEWS_TRACES(CLI_TRACE_APART | CLI_TRACE_OPERATORS, view_idle),
     .summary = "show why a GPU was idle, and how far the host was ahead",
     .doc =
-        "Divides the idle time of each rank's GPU, and of each of its streams, by cause: nothing "
-        "was launched (host-bound), nothing was launched because the host had waited for the "
-        "GPU (sync), a task waited for another stream (dependency) or for a collective "
-        "(communication), or was on its way (launch). Causes add up to the idle time. Queue "
-        "lengths and launch delays follow.",
+        "Shows how much of the idle time of each rank's GPU, and of each of its streams, a replay "
+        "saves without host work (host-bound), without the host's waits for the GPU (sync), "
+        "without waits for computation of another stream (dependency) or for collectives "
+        "(communication), without lags of launches (launch), and without what has no known reason "
+        "(unknown). Their sum and what is left of the idle time are shown. --simple divides gaps "
+        "between these instead. Queue lengths and launch delays follow.",
     .examples = idle_examples,
-    .options = view_rows,
+    .options = idle_rows,
+    .options_bytes = sizeof(idle_options),
 };
 
 static const cli_verb verb_kernels = {

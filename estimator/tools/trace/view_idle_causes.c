@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each cause of idle time is worth: the idle time that a replay without it saves. Two causes
+ * that hide each other save less than both together, and what one cause makes longer counts for
+ * none: the rest is shown.
+ */
+#include "trace/busy.h"
+#include "trace/trace_replay.h"
+#include "trace/view.h"
+#include "trace/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct causer {
+    const st_trace_set *set;
+    st_idle_rank *ranks;
+    st_arena *arena;
+    st_errors *errors;
+    int64_t **recorded_ns; /* by rank: idle time of the GPU, then of its streams, as replayed */
+} causer;
+
+/* What is zero in a replay: a category of tasks on the host or off it. */
+typedef struct removal {
+    const char *category; /* NULL: of none, dependencies are left out instead */
+    bool on_host;
+    unsigned without; /* dependencies that are not built */
+} removal;
+
+static const removal removals[ST_IDLE_CAUSES] = {
+    [ST_IDLE_HOST] = {"host", true, 0},
+    [ST_IDLE_SYNC] = {NULL, false, ST_GRAPH_WITHOUT_SYNC},
+    [ST_IDLE_DEPENDENCY] = {NULL, false, ST_GRAPH_WITHOUT_STREAMS},
+    [ST_IDLE_COMMUNICATION] = {"communication", false, 0},
+    [ST_IDLE_LAUNCH] = {"delay", true, 0},
+    [ST_IDLE_UNKNOWN] = {"delay", false, 0},
+};
+
+/* How long a stream is busy in a replay. */
+static int64_t busy_ns(const st_trace_rank *rank, const st_replay *replay, const st_idle *stream)
+{
+    const st_trace *trace = rank->trace;
+    size_t count = 0;
+    int64_t busy = 0;
+    int64_t reach_ns = INT64_MIN;
+    st_interval *intervals = st_xmalloc((trace->event_count + 1) * sizeof *intervals);
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_track *track = &trace->tracks[trace->events[i].track];
+        if (rank->tasks[i] == ST_TASK_NONE || track->number != stream->stream ||
+            track->process != stream->device)
+            continue;
+        st_task_time time = st_replay_task(replay, rank->tasks[i]);
+        intervals[count++] = (st_interval){time.ready_ns, time.end_ns, false};
+    }
+    st_intervals_sort(intervals, count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t from_ns = intervals[i].start_ns > reach_ns ? intervals[i].start_ns : reach_ns;
+        busy += intervals[i].end_ns > from_ns ? intervals[i].end_ns - from_ns : 0;
+        reach_ns = intervals[i].end_ns > reach_ns ? intervals[i].end_ns : reach_ns;
+    }
+    free(intervals);
+    return busy;
+}
+
+/* Idle time of a rank's GPU and of its streams, in a replay that ran. */
+static int64_t *measure_idle(const causer *c, const st_trace_graph *graph, const st_replay *replay,
+                             size_t rank)
+{
+    const st_idle_rank *own = &c->ranks[rank];
+    int64_t *idle_ns = st_xalloc(c->arena, own->stream_count + 1, sizeof *idle_ns);
+    st_trace_breakdown time;
+    st_replayed_rank(graph, replay, rank, false, &time);
+    idle_ns[0] = time.idle_ns;
+    for (size_t i = 0; i < own->stream_count; i++)
+        idle_ns[i + 1] = time.window_ns - busy_ns(&graph->ranks[rank], replay, &own->streams[i]);
+    return idle_ns;
+}
+
+static st_status zero_tasks(const causer *c, st_trace_graph *graph, const removal *without)
+{
+    st_status status = ST_OK;
+    size_t count = st_graph_task_count(graph->graph);
+    for (st_task_id i = 0; i < count && without->category != NULL && status == ST_OK; i++) {
+        st_task_view view = st_graph_task(graph->graph, i);
+        bool on_host = view.kind == ST_RESOURCE_HOST;
+        if (on_host == without->on_host && strcmp(view.category_name, without->category) == 0)
+            status = st_graph_set_duration(graph->graph, i, 0, c->errors);
+    }
+    return status;
+}
+
+/* Replays with a cause taken away, or as recorded where `without` is NULL. */
+static st_status replay_without(causer *c, const removal *without, st_idle_cause cause)
+{
+    st_trace_graph *graph = NULL;
+    st_errors *silent = st_xmemory(st_errors_create());
+    st_status status =
+        st_trace_graph_make_without(c->set, without == NULL ? 0 : without->without, &graph, silent);
+    if (status != ST_OK && without == NULL)
+        for (size_t i = 0; i < st_errors_size(silent); i++)
+            (void)st_errors_add(c->errors, st_errors_at(silent, i));
+    st_errors_destroy(silent);
+    if (status != ST_OK)
+        return status;
+    st_replay *replay = st_xmemory(st_replay_create(graph->graph));
+    if (without != NULL)
+        status = zero_tasks(c, graph, without);
+    if (status == ST_OK)
+        status = st_replay_run(replay, c->errors);
+    for (size_t r = 0; r < c->set->count && status == ST_OK; r++) {
+        int64_t *idle_ns = measure_idle(c, graph, replay, r);
+        st_idle_rank *own = &c->ranks[r];
+        if (without == NULL) {
+            c->recorded_ns[r] = idle_ns;
+            continue;
+        }
+        for (size_t i = 0; i <= own->stream_count; i++) {
+            int64_t saved_ns = c->recorded_ns[r][i] - idle_ns[i];
+            st_idle *idle = i == 0 ? &own->gpu : &own->streams[i - 1];
+            idle->causes_ns[cause] = saved_ns > 0 ? saved_ns : 0;
+            idle->is_replayed = true;
+        }
+    }
+    st_replay_destroy(replay);
+    st_trace_graph_destroy(graph);
+    return status;
+}
+
+st_status st_view_idle_causes(const st_trace_set *set, st_arena *arena, st_idle_rank *ranks,
+                              st_errors *errors)
+{
+    causer c = {.set = set, .ranks = ranks, .arena = arena, .errors = errors};
+    c.recorded_ns = st_xalloc(arena, set->count, sizeof *c.recorded_ns);
+    st_status status = replay_without(&c, NULL, ST_IDLE_HOST);
+    for (int i = 0; i < ST_IDLE_CAUSES && status == ST_OK; i++)
+        status = replay_without(&c, &removals[i], (st_idle_cause)i);
+    return status;
+}
