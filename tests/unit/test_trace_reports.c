@@ -500,8 +500,9 @@ TEST_OF(idle_time_is_told_by_its_causes, fixture *own, set_up, tear_down)
 {
     st_buffer csv = {0};
     const st_trace trace = {.file = "r3.json", .rank = 3};
-    st_idle streams[] = {{7, 1, 31, 2000000, {1000000, 500000, 250000, 126000, 74000, 50000}, false},
-                         {20, 1, 5, 0, {0}, false}};
+    st_idle streams[] = {
+        {7, 1, 31, 2000000, {1000000, 500000, 250000, 126000, 74000, 50000}, false},
+        {20, 1, 5, 0, {0}, false}};
     st_queue queues[] = {{29, 2.385, 17, 23850, 57100, 99900, 7000, 5500, 3},
                          {0, 0, 0, -1, -1, -1, -1, -1, 0}};
     const st_idle_rank ranks[] = {{&trace,
