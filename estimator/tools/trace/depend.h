@@ -8,7 +8,7 @@
 #ifndef STEPTIME_TRACE_DEPEND_H
 #define STEPTIME_TRACE_DEPEND_H
 
-#include "trace/messages.h"
+#include "trace/sends.h"
 
 typedef enum st_dependency_kind {
     ST_DEPEND_STREAM, /* GPU task after GPU task of another stream */

@@ -8,7 +8,7 @@
  * 2024, eq. 2 to 5). Who waits for whom stays, and the replay shows the effect.
  */
 #include "trace/devices.h"
-#include "trace/messages.h"
+#include "trace/sends.h"
 #include "trace/whatif.h"
 
 #include "base/memory.h"

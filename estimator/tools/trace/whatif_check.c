@@ -2,7 +2,7 @@
 /* Whether what is to change is in the recording at all. */
 #include "base/memory.h"
 #include "trace/link.h"
-#include "trace/messages.h"
+#include "trace/sends.h"
 #include "trace/whatif.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * stage takes, by what runs between its messages; and the schedule of other numbers of stages or
  * micro-batches with these times.
  */
-#include "trace/messages.h"
+#include "trace/sends.h"
 #include "trace/whatif.h"
 #include "trace/xalloc.h"
 

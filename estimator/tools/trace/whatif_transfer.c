@@ -8,7 +8,7 @@
 #include "steptime/tool/graph_arrays.h"
 #include "trace/busy.h"
 #include "trace/link.h"
-#include "trace/messages.h"
+#include "trace/sends.h"
 #include "trace/whatif.h"
 #include "trace/xalloc.h"
 

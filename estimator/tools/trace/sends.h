@@ -4,8 +4,8 @@
  * sent is there; a send ends together with it, or, where the sender's data are buffered, as soon as
  * they are copied.
  */
-#ifndef STEPTIME_TRACE_MESSAGES_H
-#define STEPTIME_TRACE_MESSAGES_H
+#ifndef STEPTIME_TRACE_SENDS_H
+#define STEPTIME_TRACE_SENDS_H
 
 #include "trace/link.h"
 

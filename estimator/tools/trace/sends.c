@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See messages.h. The partner is the other rank of a group of two, or what the profiler wrote as
+ * See sends.h. The partner is the other rank of a group of two, or what the profiler wrote as
  * source and destination, which some frameworks count within the group. Of one direction the
  * messages are paired by sequence number, or, where those do not fit, in the order of launches.
  */
-#include "trace/messages.h"
+#include "trace/sends.h"
 
 #include "base/hash.h"
 #include "trace/xalloc.h"
