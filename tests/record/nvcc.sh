@@ -164,7 +164,7 @@ nvcc -arch=sm_90 -cudart shared -o "$work/ranges" "$work/ranges.cu" -ldl
 "$steptime" trace import "$work/run.ranges" >"$work/said" 2>>"$work/errors" || code=1
 step_is 0.28 0.31 || code=1
 "$steptime" trace import "$work/run.ranges" --step 'ev*' >"$work/said" 2>>"$work/errors" || code=1
-step_is 1.25 1.70 || code=1
+step_is 0.95 1.10 || code=1
 check "$code" 'steps by ranges of NVTX'
 [ "$code" -eq 0 ] || cat "$work/said" "$work/errors"
 strip "$work/static"

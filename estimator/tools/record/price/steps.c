@@ -76,31 +76,61 @@ static bool begins_step(const st_imported *imported, const st_worker_call *call)
     return !evaluates && (has_word(text, "step") || has_word(text, "iter"));
 }
 
-/* The first task of each range that is a step; returns how many there are. */
-static size_t take_ranges(const st_imported *imported, const st_walk_worker *walked,
-                          const st_walk_task **first)
+/* The call behind a range's end, or behind the last one. */
+static uint32_t end_of_range(const st_worker *worker, uint32_t begin)
 {
+    size_t depth = 1;
+    for (uint32_t i = begin + 1; i < worker->call_count; i++) {
+        const st_worker_call *call = &worker->calls[i];
+        if (call->record.kind != ST_LOG_MARK || call->thread != worker->calls[begin].thread)
+            continue;
+        depth = call->record.mark.push == 1 ? depth + 1 : depth - 1;
+        if (depth == 0)
+            return i;
+    }
+    return (uint32_t)worker->call_count;
+}
+
+/* A step: its tasks, from when all before them are done until they are. */
+typedef struct step_range {
+    size_t first;
+    size_t end;
+    int64_t time_ns;
+} step_range;
+
+/* The outermost ranges that are steps and have tasks; returns how many there are. */
+static size_t take_ranges(const st_imported *imported, const st_walk_worker *walked,
+                          step_range *ranges)
+{
+    const st_worker *worker = walked->worker;
     size_t task = 0;
     size_t count = 0;
-    const st_worker *worker = walked->worker;
+    int64_t done_ns = 0;
     for (uint32_t i = 0; i < worker->call_count; i++) {
         if (!begins_step(imported, &worker->calls[i]))
             continue;
-        while (task < walked->task_count && walked->tasks[task].call < i)
-            task++;
-        if (task == walked->task_count)
-            break;
-        if (count == 0 || first[count - 1] != &walked->tasks[task])
-            first[count++] = &walked->tasks[task];
+        step_range made = {0};
+        const uint32_t end = end_of_range(worker, i);
+        for (; task < walked->task_count && walked->tasks[task].call < i; task++)
+            done_ns = walked->tasks[task].end_ns > done_ns ? walked->tasks[task].end_ns : done_ns;
+        const int64_t before_ns = done_ns;
+        made.first = task;
+        for (; task < walked->task_count && walked->tasks[task].call < end; task++)
+            done_ns = walked->tasks[task].end_ns > done_ns ? walked->tasks[task].end_ns : done_ns;
+        made.end = task;
+        made.time_ns = done_ns - before_ns;
+        if (made.end > made.first)
+            ranges[count++] = made;
+        i = end - 1;
     }
     return count;
 }
 
-/* What is guessed of so many steps, which have these tasks. */
-static void add_guesses(const st_imported *imported, const st_walk_worker *walked, size_t begin,
-                        size_t end, size_t steps, st_imported_worker *counts)
+/* Adds what is guessed of these tasks. */
+static void add_guesses(const st_imported *imported, const st_walk_worker *walked,
+                        const step_range *of, st_imported_worker *counts)
 {
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = of->first; i < of->end; i++) {
         const st_walk_task *task = &walked->tasks[i];
         uint32_t shape = walked->worker->calls[task->what].shape;
         if (task->meet != ST_NO_INDEX || shape == ST_NO_INDEX ||
@@ -109,32 +139,32 @@ static void add_guesses(const st_imported *imported, const st_walk_worker *walke
         counts->step_unknown++;
         counts->step_unknown_ns += task->duration_ns;
     }
-    counts->step_unknown /= steps > 0 ? steps : 1;
-    counts->step_unknown_ns /= steps > 0 ? (int64_t)steps : 1;
 }
 
-/* Steps by their ranges; false: there are not two of them. */
+/* Steps by their ranges; false: there are not two of them. The first has what only it does. */
 static bool find_ranges(const st_imported *imported, size_t worker, st_arena *arena)
 {
     const st_walk_worker *walked = &imported->walk->workers[worker];
     st_imported_worker *counts = &imported->workers[worker];
-    const st_walk_task **first = st_arena_alloc(arena, walked->task_count + 1, sizeof *first);
-    size_t steps = take_ranges(imported, walked, first);
+    step_range *ranges = st_arena_alloc(arena, walked->task_count + 1, sizeof *ranges);
+    size_t steps = take_ranges(imported, walked, ranges);
     if (steps < 2)
         return false;
     int64_t *times = st_arena_alloc(arena, steps, sizeof *times);
     counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
     for (size_t i = 0; i < steps; i++)
-        counts->step_begin_ns[i] = walked->begin_ns[first[i]->call];
+        counts->step_begin_ns[i] = walked->begin_ns[walked->tasks[ranges[i].first].call];
     counts->step_begin_ns[steps] = walked->end_ns[walked->worker->call_count - 1];
-    for (size_t i = 0; i + 1 < steps; i++)
-        times[i] = first[i + 1]->start_ns - first[i]->start_ns;
+    for (size_t i = 1; i < steps; i++)
+        times[i - 1] = ranges[i].time_ns;
     st_sort(times, steps - 1, sizeof *times, st_order_times);
     counts->steps = steps;
-    counts->step_tasks = (size_t)(first[steps - 1] - first[steps - 2]);
+    counts->step_tasks = ranges[steps - 1].end - ranges[steps - 1].first;
     counts->step_ns = times[(steps - 1) / 2];
-    add_guesses(imported, walked, (size_t)(first[0] - walked->tasks),
-                (size_t)(first[steps - 1] - walked->tasks), steps - 1, counts);
+    for (size_t i = 1; i < steps; i++)
+        add_guesses(imported, walked, &ranges[i], counts);
+    counts->step_unknown /= steps - 1;
+    counts->step_unknown_ns /= (int64_t)(steps - 1);
     return true;
 }
 
@@ -316,6 +346,9 @@ void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena
         counts->steps = steps;
         counts->step_tasks = finder.period;
         counts->step_ns = times[(steps - 1) / 2];
-        add_guesses(imported, walked, end - steps * finder.period, end, steps, counts);
+        add_guesses(imported, walked,
+                    &(step_range){.first = end - steps * finder.period, .end = end}, counts);
+        counts->step_unknown /= steps > 0 ? steps : 1;
+        counts->step_unknown_ns /= steps > 0 ? (int64_t)steps : 1;
     }
 }
