@@ -2,13 +2,17 @@
 /* steptime estimate */
 #include "cli/verbs.h"
 #include "cli/job_from_options.h"
+#include "command/tool.h"
 #include "estimate/report.h"
+
+#include <string.h>
 
 typedef struct estimate_options {
     bool cite;
     const char *gpus;
     const char *svg;
     const char *xlsx;
+    bool nearest;
 } estimate_options;
 
 static const cli_option option_rows[] = {
@@ -25,6 +29,8 @@ static const cli_option option_rows[] = {
              "show every cell of the sheet with its meaning and source, and every assumption",
              .common = true),
     CLI_FLAG(estimate_options, cite, "cite", "show the sources of constants"),
+    CLI_FLAG(estimate_options, nearest, "nearest",
+             "show the measured rows nearest to JOB instead, as 'steptime validate --nearest JOB'"),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_RESULT(estimate_options, svg, "svg",
@@ -43,6 +49,8 @@ static const cli_example examples[] = {
     {"steptime estimate my-job.yaml --set parallel.tp=4 --set parallel.dp=2",
      "a job of your own under another plan"},
     {"steptime estimate gpt-3b-32x3090 --sheet mine.yaml", "the same job with a sheet of your own"},
+    {"steptime estimate llama3-8b-8xh100 --nearest",
+     "the measured steps nearest to the job, with the errors of their estimates"},
     {"steptime estimate gpt-3b-32x3090 --json -o estimate.json", "every number, for a program"},
     {"steptime estimate gpt-3b-32x3090 --xlsx estimate.xlsx",
      "a workbook for LibreOffice or Excel that recalculates when an input changes"},
@@ -73,9 +81,44 @@ static st_status find_plan(cli_run *run, st_found_plan *found)
     return cli_job_find_plan(run, options->gpus, found);
 }
 
+/* The same words for the verb that knows the measured rows; it does not return. */
+static int show_nearest(cli_run *run)
+{
+    static const char *const shared[] = {"set",  "sheet", "stack",  "path", "refine",
+                                         "json", "csv",   "output", "color"};
+    const char **words = st_arena_alloc(run->arena, 2 * run->given_count + 4, sizeof *words);
+    size_t count = 0;
+    st_status status = words != NULL ? ST_OK : ST_ERR_MEMORY;
+    if (status == ST_OK && (run->argument_count == 0 || run->called))
+        status = cli_wrong_use(run, "--nearest requires JOB", "'steptime list jobs' lists some");
+    if (status != ST_OK)
+        return cli_exit_code(run, status);
+    words[count++] = "validate";
+    words[count++] = "--nearest";
+    words[count++] = run->arguments[0];
+    for (size_t i = 0; i < run->given_count && status == ST_OK; i++) {
+        const cli_given *given = &run->given[i];
+        const char *name = given->option->name;
+        if (strcmp(name, "nearest") == 0)
+            continue;
+        if (!st_has_text(shared, ST_COUNT(shared), name))
+            status = cli_wrong_use(
+                run, st_errors_text(run->errors, "--nearest and --%s exclude each other", name),
+                NULL);
+        words[count++] = given->value != NULL
+                             ? st_arena_printf(run->arena, "--%s=%s", name, given->value)
+                             : st_arena_printf(run->arena, "--%s", name);
+    }
+    if (status == ST_OK)
+        status = cli_tool_start(run, count, words);
+    return cli_exit_code(run, status);
+}
+
 static int run_estimate(cli_run *run)
 {
     const estimate_options *options = run->options;
+    if (options->nearest)
+        return show_nearest(run);
     /* A summary fits the terminal, or a page; all cells have lines as long as they are. */
     const estimate_options *view_options = run->options;
     st_estimate_view view = cli_view(run);

@@ -134,22 +134,47 @@ static bool share_variant(const st_bases *bases, st_base *base)
     return false;
 }
 
-/* Those of plugins first, then the library's own. */
-static st_status make_providers(const st_bases *bases, const st_job *job, st_provider_list *list)
+/* What a list of errors says first is the fault of a base, and of its rows alone. */
+static st_status take_fault(const st_bases *bases, const st_errors *faults, st_base *base)
+{
+    const st_error *first = st_errors_at(faults, 0);
+    const char *found = st_or_none(first->found);
+    base->fault = st_arena_printf(bases->arena, "%s%s%s", first->message,
+                                  found[0] != '\0' ? ": " : "", found);
+    return base->fault != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/*
+ * Those of plugins first, then the library's own; of the latter only what rows say can be wrong,
+ * such as a layer list that is not there.
+ */
+static st_status make_providers(const st_bases *bases, const st_job *job, st_base *base,
+                                st_provider_list *list)
 {
     const st_provider_wish wish = {.paths = bases->paths,
                                    .job = job,
                                    .sheet = bases->sheet,
                                    .refine = bases->refine,
                                    .refine_count = bases->refine_count};
-    return st_estimate_providers(&wish, bases->arena, list, bases->errors);
+    if (bases->refine_count > 0)
+        return st_estimate_providers(&wish, bases->arena, list, bases->errors);
+    st_errors *faults = st_errors_create();
+    if (faults == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = st_estimate_providers(&wish, bases->arena, list, faults);
+    if (status != ST_OK && status != ST_ERR_MEMORY) {
+        *list = (st_provider_list){0};
+        status = take_fault(bases, faults, base);
+    }
+    st_errors_destroy(faults);
+    return status;
 }
 
 /* The first variant is that of jobs without such texts, made when the first of them comes. */
-static st_status make_plain(const st_bases *bases, const st_job *job, const st_base *base)
+static st_status make_plain(const st_bases *bases, const st_job *job, st_base *base)
 {
     bool is_made = base->variant != 0 || bases->variants[0].count > 0;
-    return is_made ? ST_OK : make_providers(bases, job, &bases->variants[0]);
+    return is_made ? ST_OK : make_providers(bases, job, base, &bases->variants[0]);
 }
 
 /* Reads the job of a base and what rows take from it. */
@@ -186,7 +211,7 @@ static st_status take_job(st_bases *bases, const st_job_parts *parts, st_base *b
     if (share_variant(bases, base))
         return make_plain(bases, job, base);
     base->variant = bases->variant_count++;
-    return make_providers(bases, job, &list[base->variant]);
+    return make_providers(bases, job, base, &list[base->variant]);
 }
 
 /* The same where a row's own texts may be wrong: that is the row's fault alone. */
@@ -199,13 +224,8 @@ static st_status take_row_job(st_bases *bases, const st_job_parts *parts, st_bas
     bases->errors = faults;
     st_status status = take_job(bases, parts, base);
     bases->errors = errors;
-    if (status != ST_OK && status != ST_ERR_MEMORY) {
-        const st_error *first = st_errors_at(faults, 0);
-        const char *found = first->found != NULL ? first->found : "";
-        base->fault = st_arena_printf(bases->arena, "%s%s%s", first->message,
-                                      found[0] != '\0' ? ": " : "", found);
-        status = base->fault != NULL ? ST_OK : ST_ERR_MEMORY;
-    }
+    if (status != ST_OK && status != ST_ERR_MEMORY)
+        status = take_fault(bases, faults, base);
     st_errors_destroy(faults);
     return status;
 }

@@ -102,6 +102,8 @@ static st_status list_rows(fitter *fit)
                     .error_left_out = (double)NAN};
             }
             block->row_count = block_calibration->row_count - block->first;
+            if (block->row_count == 0) /* nothing was asked of its providers */
+                fit->block_count--;
         }
     return ST_OK;
 }
