@@ -3,6 +3,8 @@
 
 #include "command/tool.h"
 
+#include "base/guard.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -217,6 +219,10 @@ static st_status start(cli_run *run, const char *path, size_t count, const char 
     argv[0] = path;
     for (size_t i = 0; i < count; i++)
         argv[i + 1] = words[i];
+    /* A verb that starts a tool has put standard output aside. */
+    if (st_guard_stdout() != STDOUT_FILENO && dup2(st_guard_stdout(), STDOUT_FILENO) < 0)
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "standard output: %s",
+                       strerror(errno));
     (void)execv(path, (char *const *)(uintptr_t)argv); // NOLINT(performance-no-int-to-ptr)
     return st_fail(run->errors, ST_ERR_IO, (st_place){.file = path}, "cannot start: %s",
                    strerror(errno));

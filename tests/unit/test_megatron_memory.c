@@ -4,6 +4,7 @@
  * ZeRO, measured peaks, what splits memory, and what a plan that does not fit is reported.
  */
 #include "megatron_support.h"
+#include "steptime/tool/job_values.h"
 
 /* ---- Korthikanti et al.: activation memory ---- */
 
@@ -217,6 +218,40 @@ TEST_OF(what_does_not_fit_is_told_how_to, fixture *own, set_up, tear_down)
         if (strstr(text, "the plan does not fit; the ") == NULL ||
             strstr(text, cases[i].says) == NULL)
             fail_msg("%s %s: %s", cases[i].job, cases[i].plan, text);
+    }
+}
+
+/* With the micro-batch that the report says fits, the plan fits; with one sequence more it does
+ * not. */
+TEST_OF(the_largest_micro_batch_fits, fixture *own, set_up, tear_down)
+{
+    static const struct {
+        const char *job;
+        const char *plan;
+    } cases[] = {{"llama3-8b-8xh100", "recompute=none"},
+                 {"llama3-8b-8xh100", "recompute=selective"},
+                 {"gpt3-175b-64xa100", ""},
+                 {"megatron-22b-8xa100", "recompute=full"},
+                 {"mixtral-8x7b-64xh100", ""}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char plan[256];
+        st_estimate estimate = estimate_of(own, cases[i].job, cases[i].plan);
+        const double dp = cell(&estimate, "gpus") / st_job_number(estimate.job, "parallel.tp") /
+                          fmax(st_job_number(estimate.job, "parallel.pp"), 1);
+        (void)snprintf(plan, sizeof plan, "%s batch.global=%.0f", cases[i].plan,
+                       960 * dp * st_job_number(estimate.job, "batch.micro"));
+        estimate = estimate_of(own, cases[i].job, plan);
+        const double most = cell(&estimate, "b_fits");
+        assert_true(most >= 1);
+        for (size_t more = 0; more < 2; more++) {
+            (void)snprintf(plan, sizeof plan, "%s batch.micro=%.0f batch.global=%.0f",
+                           cases[i].plan, most + (double)more, 960 * dp * (most + (double)more));
+            assert_int_equal(try_estimate(own, cases[i].job, plan, &estimate), ST_OK);
+            if ((cell(&estimate, "memory_free") < 0) != (more == 1))
+                fail_msg("%s %s: %g B are free", cases[i].job, plan,
+                         cell(&estimate, "memory_free"));
+            st_errors_clear(own->errors);
+        }
     }
 }
 

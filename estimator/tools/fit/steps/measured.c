@@ -782,8 +782,10 @@ static void add_texts(row_reader *reader, size_t row, char *sections)
         text = text[0] == '\0' ? st_or_none(unread->fill) : text;
         if (text[0] != '\0')
             add_section(reader, unread->key->path, text,
-                        strcmp(unread->key->path, ST_KEY_STACK_RELEASE) == 0 ? sections
-                                                                             : reader->texts);
+                        strcmp(unread->key->path, ST_KEY_STACK_RELEASE) == 0 ||
+                                strcmp(unread->key->path, ST_KEY_MODEL_LAYER_LIST) == 0
+                            ? sections
+                            : reader->texts);
     }
 }
 
