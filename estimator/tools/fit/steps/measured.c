@@ -777,15 +777,14 @@ static void add_texts(row_reader *reader, size_t row, char *sections)
         if (!is_row_text(unread->key))
             continue;
         text = unread->set != NULL ? unread->set : text;
-        if (strcmp(text, ST_NO_WORD) == 0)
-            text = "";
+        text = strcmp(text, ST_NO_WORD) == 0 ? "" : text;
         text = text[0] == '\0' ? st_or_none(unread->fill) : text;
         if (text[0] != '\0')
-            add_section(reader, unread->key->path, text,
-                        strcmp(unread->key->path, ST_KEY_STACK_RELEASE) == 0 ||
-                                strcmp(unread->key->path, ST_KEY_MODEL_LAYER_LIST) == 0
-                            ? sections
-                            : reader->texts);
+            add_section(
+                reader, unread->key->path, text,
+                strstr(ST_KEY_STACK_RELEASE " " ST_KEY_MODEL_LAYER_LIST, unread->key->path) != NULL
+                    ? sections
+                    : reader->texts);
     }
 }
 
