@@ -36,6 +36,7 @@ class Plan:
     said: str = "all"  # of messages: "all", "peer" (no sequence), "group" (neither sequence nor peer)
     clock_us: float = 0  # the clock of each stage is late by this against the one before
     gemm: float = 1
+    turns: bool = False  # every second layer has another attention
 
 
 def draw(seed):
@@ -78,8 +79,10 @@ def run(plan):
                         break
                     wait = max(0.0, sent[what, ahead, micro] - free[s])
                     add(s, "ncclDevKernel_SendRecv", wait + plan.message_us, ("recv", ahead))
-                for _ in range(own):
+                for layer in range(own):
                     for name, length in FORWARD if what == "F" else BACKWARD:
+                        if plan.turns and layer % 2 == 1:
+                            name = name.replace("flash", "flash_window")
                         add(s, name, length / (plan.gemm if "gemm" in name else 1))
                 if what == "F" and s == plan.stages - 1 and plan.loss:
                     add(s, *LOSS)
@@ -121,6 +124,38 @@ def write(plan, folder):
             {"distributedInfo": {"rank": s, "world_size": plan.stages}, "traceEvents": events}))
 
 
+def ask(steptime, folder, *words):
+    return subprocess.run([steptime, "trace", "whatif", folder, *words, "--json"], capture_output=True, text=True, timeout=60)
+
+
+def check_turns(steptime):
+    """Layers that take turns repeat half as often as they are: the user is asked, and the answer is right."""
+    plan = Plan(1, stages=1, layers=8, micros=3, turns=True)
+    with tempfile.TemporaryDirectory(prefix="pipelines-") as folder:
+        write(plan, pathlib.Path(folder))
+        refused = ask(steptime, folder, "--set", "model.layers=12")
+        if refused.returncode == 0 or "--have model.layers=4 or --have model.layers=8" not in refused.stderr:
+            sys.exit(f"layers that take turns: {refused.stdout}{refused.stderr}")
+        answer = json.loads(ask(steptime, folder, "--have", "model.layers=8", "--set", "model.layers=12").stdout)
+        true = run(dataclasses.replace(plan, layers=12))[1] / run(plan)[1]
+        if abs(answer["after_ns"] / answer["before_ns"] - true) > 0.01:
+            sys.exit(f"layers that take turns: {answer['after_ns'] / answer['before_ns']}, expected {true}")
+
+
+def check_part(steptime):
+    """One stage of two: layers are refused, and speeds have a range that holds the truth."""
+    plan = Plan(1)
+    with tempfile.TemporaryDirectory(prefix="pipelines-") as folder:
+        write(plan, pathlib.Path(folder))
+        file = str(pathlib.Path(folder) / "rank0.json")
+        if "not recorded" not in ask(steptime, file, "--set", "model.layers=12").stderr:
+            sys.exit("layers of one stage are not refused")
+        answer = json.loads(ask(steptime, file, "--set", "speed.gemm=2").stdout)
+        true = run(dataclasses.replace(plan, gemm=2))[1] / run(plan)[1] * answer["before_ns"]
+        if not 0.99 * answer["after_waiting_ns"] <= true <= answer["after_ns"]:
+            sys.exit(f"one stage: {answer['after_waiting_ns']} to {answer['after_ns']}, expected {true}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("steptime")
@@ -129,6 +164,8 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     errors = []
+    check_turns(options.steptime)
+    check_part(options.steptime)
     for seed in range(options.first, options.first + options.seeds):
         plan = draw(seed)
         half = plan.stages // 2 if plan.stages % 2 == 0 else 0

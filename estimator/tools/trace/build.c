@@ -716,7 +716,8 @@ static void find_slots(builder *b, rank_build *r)
     enum { SHALLOW = 64 };
     st_launch_queues queues;
     st_trace_queue *out = &r->out->queue;
-    st_queues_find(r->order, b->scratch, &queues);
+    st_arena *scratch = st_xarena();
+    st_queues_find(r->order, scratch, &queues);
     for (size_t i = 0; i < queues.count; i++) {
         const st_launch_queue *q = &queues.items[i];
         out->depth = q->depth > out->depth ? q->depth : out->depth;
@@ -733,6 +734,7 @@ static void find_slots(builder *b, rank_build *r)
         }
     }
     out->waiting = r->slot_count;
+    st_arena_destroy(scratch);
 }
 
 static void build_rank(builder *b, rank_build *r)

@@ -306,6 +306,39 @@ static double covered_frac(const finder *f, const st_repeats *repeats)
     return all > 0 ? (double)covered / (double)all : 0;
 }
 
+static uint32_t divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/*
+ * How many layers a repetition of the first run may be: every kernel is in it as many times, or it
+ * has several attentions with products between them, as models whose layers take turns do.
+ */
+static uint32_t folded(const finder *f, const st_repeat *run)
+{
+    uint32_t common = 0;
+    uint32_t attentions = 0;
+    bool attends = false;
+    for (uint32_t i = run->first; i < run->first + run->period; i++) {
+        uint8_t class_ = f->trace->events[f->tasks[i]].class_;
+        uint32_t count = 0;
+        for (uint32_t k = run->first; k < run->first + run->period && common != 1; k++)
+            count += f->names[k] == f->names[i];
+        common = common == 1 ? 1 : divisor(count, common);
+        attentions += class_ == ST_TRACE_ATTENTION && !attends;
+        attends = class_ == ST_TRACE_ATTENTION || (attends && class_ != ST_TRACE_GEMM);
+    }
+    if (common > 1)
+        return common;
+    return attentions > 1 ? attentions : 1;
+}
+
 void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st_repeats *repeats)
 {
     size_t events = trace->event_count + 1;
@@ -340,6 +373,7 @@ void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st
         repeats->items[repeats->count++] = f.runs[best.first + i];
     repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
     repeats->is_given = f.wanted != 0;
+    repeats->folded = repeats->count > 0 ? folded(&f, &repeats->items[0]) : 1;
     repeats->is_nested = f.is_nested;
     repeats->covered_frac = covered_frac(&f, repeats);
     qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);

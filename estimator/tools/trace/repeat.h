@@ -29,6 +29,7 @@ typedef struct st_repeats {
     size_t count;
     uint32_t layers;     /* 0: nothing repeats */
     double covered_frac; /* of the time of kernels that compute, what the repetitions take */
+    uint32_t folded;     /* each may be so many layers, by what is in it; 1: it is one */
     bool is_given;       /* their number was asked for */
     bool is_nested;      /* each contains other repetitions, as micro-batches contain layers */
 } st_repeats;

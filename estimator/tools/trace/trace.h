@@ -550,6 +550,17 @@ typedef struct st_trace_lane {
 typedef struct st_trace_outcome {
     int64_t before_ns; /* first event of any rank to the last that is waited for, replayed */
     int64_t after_ns;
+    /*
+     * A step, from the end of all work of one to that of the next, in the mean; of a single one
+     * from its begin. 0 without steps, or where a new pipeline took the place of the ranks.
+     */
+    int64_t step_before_ns;
+    int64_t step_after_ns;
+    /*
+     * One rank of several: after_ns if the time of its collectives is waiting, beyond the shortest
+     * alike, that changes as its kernels do. As after_ns where all ranks are recorded.
+     */
+    int64_t after_waiting_ns;
     /* The same, if waits of unknown cause are over at once; as after_ns where there are none, or
      * where a new pipeline schedule took the place of the ranks. */
     int64_t after_least_ns;
@@ -562,6 +573,7 @@ typedef struct st_trace_outcome {
     int64_t **steps_after_ns;    /* NULL as above */
     st_trace_times times_before; /* where keep_times asks for them */
     st_trace_times times_after;  /* unknown where a new pipeline schedule took the place */
+    double layers_frac;          /* of the time of computing kernels, that these take */
     uint32_t layers; /* repetitions that were found on a rank, 0: not looked for or none */
     uint32_t stages; /* of the recorded pipeline, 0: no messages show one */
     size_t scaled;   /* GPU tasks whose time changed */

@@ -46,6 +46,11 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_put_ns(root, "after_ns", outcome->after_ns);
     st_put_ns(root, "after_least_ns",
               outcome->after != NULL ? outcome->after_least_ns : outcome->after_ns);
+    st_put_ns_known(root, "step_before_ns",
+                    outcome->step_before_ns > 0 ? outcome->step_before_ns : -1);
+    st_put_ns_known(root, "step_after_ns",
+                    outcome->step_before_ns > 0 ? outcome->step_after_ns : -1);
+    st_put_ns(root, "after_waiting_ns", outcome->after_waiting_ns);
     st_put_number(root, "bubble_frac", outcome->bubble_frac);
     st_put_count(root, "layers", outcome->layers);
     st_put_count(root, "stages", outcome->stages);
@@ -57,6 +62,11 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     for (size_t i = 0; i < outcome->note_count; i++)
         st_put_text(notes, NULL, outcome->notes[i]);
     char texts[3][TEXT];
+    if (outcome->step_before_ns > 0)
+        st_say(root, "step    %s, now %s  (%s), to the end of its work; below, the window\n",
+               st_ms_text(outcome->step_before_ns, texts[0], TEXT),
+               st_ms_text(outcome->step_after_ns, texts[1], TEXT),
+               st_change_text(outcome->step_after_ns, outcome->step_before_ns, texts[2], TEXT));
     st_say(root, "before  %s\nafter   %s  (%s)\n", st_ms_text(outcome->before_ns, texts[0], TEXT),
            st_ms_text(outcome->after_ns, texts[1], TEXT),
            st_change_text(outcome->after_ns, outcome->before_ns, texts[2], TEXT));
@@ -67,16 +77,25 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
                st_ms_text(outcome->band_ns[0], texts[0], TEXT),
                st_ms_text(outcome->band_ns[1], texts[1], TEXT));
     }
+    if (outcome->after_waiting_ns != outcome->after_ns)
+        st_say(root, "or      %s  (%s), as other ranks are not recorded\n",
+               st_ms_text(outcome->after_waiting_ns, texts[0], TEXT),
+               st_change_text(outcome->after_waiting_ns, outcome->before_ns, texts[1], TEXT));
     if (outcome->bubble_frac > 0)
         st_say(root, "bubble  %s %% of the step\n",
                st_number_print('f', 1, 100 * outcome->bubble_frac, texts[0], TEXT));
     if (outcome->layers > 0 && outcome->stages > 1)
         st_say(root,
-               "layers  %u of the job: %u on each of %u stages, by the repetition of its kernels "
-               "and its messages\n",
-               outcome->layers * outcome->stages, outcome->layers, outcome->stages);
+               "layers  %u of the job: %u on each of %u stages, by the repetition of its kernels, "
+               "%.0f %% of the time of those that compute, and its messages\n",
+               outcome->layers * outcome->stages, outcome->layers, outcome->stages,
+               100 * outcome->layers_frac);
     else if (outcome->layers > 0)
-        st_say(root, "layers  %u on a rank, by the repetition of its kernels\n", outcome->layers);
+        st_say(
+            root,
+            "layers  %u on a rank, by the repetition of its kernels, %.0f %% of the time of those "
+            "that compute\n",
+            outcome->layers, 100 * outcome->layers_frac);
     st_say(root, "tasks   %zu changed\n", outcome->scaled);
     if (outcome->added > 0)
         st_say(root, "copies  %zu tasks of further layers or micro-batches\n", outcome->added);

@@ -375,6 +375,40 @@ static void note_assumptions(st_whatif *w)
         st_whatif_note(w, "kernels of other shards are as efficient as recorded");
 }
 
+/*
+ * Where each repetition may be several layers, both numbers fit, and only the user knows: of a
+ * given number that is the larger one, layers are counted in repetitions.
+ */
+static void unfold_layers(st_whatif *w)
+{
+    double *have = &w->values.have[ST_WHATIF_LAYERS];
+    double *set = &w->values.set[ST_WHATIF_LAYERS];
+    double given = *have > 0 ? *have : st_whatif_job_layers(w);
+    size_t count = w->graph->set->count;
+    st_repeats seen;
+    if (*set <= 0)
+        return;
+    st_repeats_find(w->graph->set->ranks[0], 0, w->arena, &seen);
+    if (!st_repeats_are_layers(&seen) || seen.folded < 2)
+        return;
+    uint32_t most = seen.layers * seen.folded;
+    double pp = w->values.have[ST_WHATIF_PP] > 0 ? w->values.have[ST_WHATIF_PP] : 1;
+    if (given <= 0)
+        st_whatif_refuse(w,
+                         "%s: kernels repeat %u times, and each repetition may be %u layers: the "
+                         "job has %.0f or %.0f" ST_EXPECTED
+                         "--have model.layers=%.0f or --have model.layers=%.0f",
+                         w->graph->set->ranks[0]->file, seen.layers, seen.folded, pp * seen.layers,
+                         pp * most, pp * seen.layers, pp * most);
+    if (given != most)
+        return;
+    *have = seen.layers;
+    *set /= seen.folded;
+    w->folded = seen.folded;
+    for (size_t i = 0; i < count; i++)
+        st_repeats_find(w->graph->set->ranks[i], seen.layers, w->arena, &w->repeats[i]);
+}
+
 /* Layers, where something asks for them. */
 static void find_layers(st_whatif *w)
 {
@@ -397,6 +431,7 @@ static void find_layers(st_whatif *w)
         if (known.layers > 0)
             *found = known;
     }
+    unfold_layers(w);
     /* What is clear on one rank is looked for on the others. */
     size_t clear = 0;
     while (clear < count && !st_repeats_are_layers(&w->repeats[clear]))
@@ -410,7 +445,8 @@ static void find_layers(st_whatif *w)
             w->repeats[i] = known;
     }
     if (w->status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
-        w->outcome->layers = w->repeats[0].layers;
+        w->outcome->layers = w->repeats[0].layers * (w->folded > 0 ? w->folded : 1);
+    w->outcome->layers_frac = w->repeats[0].covered_frac;
     for (size_t i = 0; i < count && w->status == ST_OK && needed; i++) {
         const st_repeats *own = &w->repeats[i];
         const char *file = w->graph->set->ranks[i]->file;
@@ -456,6 +492,107 @@ static void measure(st_whatif *w, void (*replay)(st_whatif *w), st_trace_breakdo
     for (size_t i = 0; i < w->outcome->lane_count && w->status == ST_OK; i++)
         st_replayed_device(w->graph, w->replay, w->outcome->lanes[i].rank,
                            w->outcome->lanes[i].device, false, &(*ranks)[count + i]);
+}
+
+/* When the last of a step's work is over, on the host and on the GPU, in the replay that ran. */
+static int64_t completed_ns(const st_whatif *w, const st_trace_rank *rank, size_t step)
+{
+    int64_t from_ns = st_replay_task(w->replay, rank->steps[step].begins).end_ns;
+    int64_t to_ns = st_replay_task(w->replay, rank->steps[step].ends).end_ns;
+    int64_t end_ns = to_ns;
+    for (size_t i = 0; i < rank->trace->event_count; i++) {
+        if (rank->tasks[i] == ST_TASK_NONE || rank->hosts[i] == ST_TASK_NONE)
+            continue;
+        int64_t launched_ns = st_replay_task(w->replay, rank->hosts[i]).end_ns;
+        int64_t task_ns = st_replay_task(w->replay, rank->tasks[i]).end_ns;
+        if (launched_ns > from_ns && launched_ns <= to_ns && task_ns > end_ns)
+            end_ns = task_ns;
+    }
+    return end_ns;
+}
+
+/* The longest mean step of a rank; 0 without steps. */
+static int64_t mean_step_ns(const st_whatif *w)
+{
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < w->graph->set->count; i++) {
+        const st_trace_rank *rank = &w->graph->ranks[i];
+        size_t count = rank->step_count;
+        if (count == 0)
+            continue;
+        int64_t last_ns = completed_ns(w, rank, count - 1);
+        int64_t step_ns = count > 1
+                              ? (last_ns - completed_ns(w, rank, 0)) / (int64_t)(count - 1)
+                              : last_ns - st_replay_task(w->replay, rank->steps[0].begins).end_ns +
+                                    rank->steps[0].lead_ns;
+        most_ns = step_ns > most_ns ? step_ns : most_ns;
+    }
+    return most_ns;
+}
+
+/* The time of all computing kernels, as the graph has it. */
+static double computing_ns(const st_whatif *w, bool recorded)
+{
+    double sum_ns = 0;
+    for (size_t r = 0; r < w->graph->set->count; r++) {
+        const st_trace_rank *rank = &w->graph->ranks[r];
+        for (size_t i = 0; i < rank->trace->event_count; i++) {
+            const st_trace_event *event = &rank->trace->events[i];
+            if (rank->tasks[i] != ST_TASK_NONE && event->class_ != ST_TRACE_COMMUNICATION)
+                sum_ns += recorded
+                              ? (double)event->duration_ns
+                              : (double)st_graph_task(w->graph->graph, rank->tasks[i]).duration_ns;
+        }
+    }
+    return sum_ns;
+}
+
+/*
+ * A rank whose peers are not recorded waits for them in its collectives. The shortest one of a name
+ * and message is taken to be all transfer; what others last longer is waiting, which changes as
+ * much as the rank's own kernels do.
+ */
+static void replay_waiting(st_whatif *w)
+{
+    st_graph *graph = w->graph->graph;
+    double recorded_ns = computing_ns(w, true);
+    double ratio_of_kernels = recorded_ns > 0 ? computing_ns(w, false) / recorded_ns : 1;
+    size_t changed = 0;
+    for (size_t r = 0; r < w->graph->set->count; r++) {
+        const st_trace_rank *rank = &w->graph->ranks[r];
+        const st_trace *trace = rank->trace;
+        int64_t *least_ns = st_xalloc(w->arena, trace->name_count + 1, sizeof *least_ns);
+        for (int pass = 0; pass < 2; pass++)
+            for (size_t i = 0; i < trace->event_count && w->status == ST_OK; i++) {
+                const st_trace_event *event = &trace->events[i];
+                if (rank->tasks[i] == ST_TASK_NONE || event->class_ != ST_TRACE_COMMUNICATION ||
+                    st_graph_task(graph, rank->tasks[i]).instance != 0)
+                    continue;
+                int64_t *least = &least_ns[event->name];
+                if (pass == 0) {
+                    *least =
+                        *least == 0 || event->duration_ns < *least ? event->duration_ns : *least;
+                    continue;
+                }
+                double now_ns = (double)st_graph_task(graph, rank->tasks[i]).duration_ns;
+                double growth = event->duration_ns > 0 ? now_ns / (double)event->duration_ns : 1;
+                double waiting_ns = (double)(event->duration_ns - *least);
+                changed += waiting_ns > 0;
+                st_whatif_set_time(w, rank->tasks[i],
+                                   growth * (double)*least + ratio_of_kernels * waiting_ns);
+            }
+    }
+    st_trace_breakdown *ranks = NULL;
+    int64_t **steps_ns = NULL;
+    if (w->status == ST_OK && changed > 0)
+        measure(w, st_whatif_replay, &ranks, &steps_ns, &w->outcome->after_waiting_ns);
+    if (w->status == ST_OK && w->outcome->after_waiting_ns != w->outcome->after_ns)
+        st_whatif_note(w,
+                       "the other ranks are not recorded: with collectives as long as recorded "
+                       "%.3f ms, with their time beyond the shortest alike as waiting that changes "
+                       "as the rank's kernels do %.3f ms",
+                       (double)w->outcome->after_ns / 1e6,
+                       (double)w->outcome->after_waiting_ns / 1e6);
 }
 
 /* Devices of ranks that have several. */
@@ -542,11 +679,15 @@ static void replay_changed(st_whatif *w)
                 &w->outcome->after_ns);
     if (w->status != ST_OK)
         return;
+    w->outcome->step_after_ns = mean_step_ns(w);
+    w->outcome->after_waiting_ns = w->outcome->after_ns;
     if (is_set(w, ST_WHATIF_PP) || (is_set(w, ST_WHATIF_MICROS) && !st_whatif_adds_micros(w))) {
         if (w->stages.count > 1)
             st_whatif_stages_anew(w);
         else
             st_whatif_pipeline(w);
+        w->outcome->after_waiting_ns = w->outcome->after_ns;
+        w->outcome->step_before_ns = w->outcome->step_after_ns = 0;
         return;
     }
     keep_times(w, &w->outcome->times_after);
@@ -562,8 +703,13 @@ static void replay_changed(st_whatif *w)
         unknown_ns = st_add_ns(unknown_ns, graph->ranks[i].waiting.unknown_ns);
     }
     w->outcome->after_least_ns = w->outcome->after_ns;
-    if (count == 0)
+    const st_trace_set *set = graph->set;
+    bool alone = set->count == 1 && (set->world_size > 1 || graph->outside_messages > 0);
+    if (count == 0) {
+        if (alone)
+            replay_waiting(w);
         return;
+    }
     for (size_t i = 0; i < graph->set->count; i++)
         for (size_t k = 0; k < graph->ranks[i].waiting.unknown_count; k++)
             st_whatif_set_ns(w, graph->ranks[i].waiting.unknown[k], 0);
@@ -572,6 +718,8 @@ static void replay_changed(st_whatif *w)
                    "%zu times the host waits for no known cause, %.3f ms over all "
                    "ranks: as long as recorded; over at once it would be %.3f ms",
                    count, (double)unknown_ns / 1e6, (double)w->outcome->after_least_ns / 1e6);
+    if (alone)
+        replay_waiting(w);
 }
 
 static void run(st_whatif *w, const st_trace_change *change)
@@ -603,6 +751,8 @@ static void run(st_whatif *w, const st_trace_change *change)
         measure(w, replay_recorded, &w->outcome->before, &w->outcome->steps_before_ns,
                 &w->outcome->before_ns);
     keep_times(w, &w->outcome->times_before);
+    if (w->status == ST_OK)
+        w->outcome->step_before_ns = mean_step_ns(w);
     if (w->status == ST_OK)
         replay_changed(w);
 }

@@ -93,6 +93,7 @@ typedef struct st_whatif {
     st_whatif_values values;
     st_repeats *repeats; /* by rank */
     st_whatif_stages stages;
+    uint32_t folded; /* layers that a repetition is, 0: one */
     st_arena *arena;
     st_errors *errors;
     st_status status; /* of what failed first; whoever goes on after a failure looks at it */

@@ -145,6 +145,20 @@ void st_whatif_check_stages(st_whatif *w)
                        "recorded",
                        graph->outside_messages);
     }
+    for (size_t r = 0; r < graph->set->count && of_job && w->status == ST_OK; r++) {
+        const st_trace *trace = graph->set->ranks[r];
+        for (size_t i = 0; i < trace->event_count && w->values.have[ST_WHATIF_PP] <= 0; i++) {
+            const st_trace_event *event = &trace->events[i];
+            if (event->class_ == ST_TRACE_COMMUNICATION && st_trace_is_gpu(event) &&
+                event->detail == ST_TRACE_NONE &&
+                strstr(trace->names[event->name], "SendRecv") != NULL)
+                st_whatif_refuse(w,
+                                 "%s: its kernels send and receive, and nothing says whether these "
+                                 "are messages of a pipeline" ST_EXPECTED
+                                 "--have parallel.pp=N, 1 for all-to-alls",
+                                 trace->file);
+        }
+    }
     if (of_job && w->stages.is_ring)
         st_whatif_refuse(w, "the recorded ranks send to each other in a ring: stages with several "
                             "chunks cannot be laid out anew");
