@@ -550,16 +550,12 @@ typedef struct st_trace_lane {
 typedef struct st_trace_outcome {
     int64_t before_ns; /* first event of any rank to the last that is waited for, replayed */
     int64_t after_ns;
-    /*
-     * A step, from the end of all work of one to that of the next, in the mean; of a single one
-     * from its begin. 0 without steps, or where a new pipeline took the place of the ranks.
-     */
+    /* A step, from the end of all work of one to that of the next, in the mean; of a single one
+     * from its begin. 0 without steps, or where a new pipeline took the place of the ranks. */
     int64_t step_before_ns;
     int64_t step_after_ns;
-    /*
-     * One rank of several: after_ns if the time of its collectives is waiting, beyond the shortest
-     * alike, that changes as its kernels do. As after_ns where all ranks are recorded.
-     */
+    /* One rank of several: after_ns if the time of its collectives beyond the shortest alike is
+     * waiting that changes as its kernels do. As after_ns where all ranks are recorded. */
     int64_t after_waiting_ns;
     /* The same, if waits of unknown cause are over at once; as after_ns where there are none, or
      * where a new pipeline schedule took the place of the ranks. */

@@ -38,29 +38,35 @@ static void put_steps(const st_trace_rank *rank, size_t index, const st_trace_ou
     }
 }
 
-void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome *outcome,
-                            st_arena *arena, st_result *result)
+/* Devices of a rank (an index of `ranks`) that has several, each with rows in the columns of
+ * breakdowns. */
+static void put_lanes(size_t ranks, size_t rank, const st_trace_outcome *outcome, st_node *node,
+                      st_node *rows)
 {
-    st_node *root = st_result_begin(result, arena);
-    st_put_ns(root, "before_ns", outcome->before_ns);
-    st_put_ns(root, "after_ns", outcome->after_ns);
-    st_put_ns(root, "after_least_ns",
-              outcome->after != NULL ? outcome->after_least_ns : outcome->after_ns);
-    st_put_ns_known(root, "step_before_ns",
-                    outcome->step_before_ns > 0 ? outcome->step_before_ns : -1);
-    st_put_ns_known(root, "step_after_ns",
-                    outcome->step_before_ns > 0 ? outcome->step_after_ns : -1);
-    st_put_ns(root, "after_waiting_ns", outcome->after_waiting_ns);
-    st_put_number(root, "bubble_frac", outcome->bubble_frac);
-    st_put_count(root, "layers", outcome->layers);
-    st_put_count(root, "stages", outcome->stages);
-    st_put_count(root, "tasks_changed", outcome->scaled);
-    st_put_count(root, "tasks_added", outcome->added);
-    st_put_count(root, "kernels_fused", outcome->fused);
-    st_put_count(root, "kernels_inserted", outcome->inserted);
-    st_node *notes = st_put_list(root, "assumed");
-    for (size_t i = 0; i < outcome->note_count; i++)
-        st_put_text(notes, NULL, outcome->notes[i]);
+    st_node *lanes = NULL;
+    for (size_t k = 0; k < outcome->lane_count; k++) {
+        if (outcome->lanes[k].rank != rank)
+            continue;
+        char which[TEXT];
+        size_t at = ranks + k;
+        int64_t device = outcome->lanes[k].device;
+        lanes = lanes != NULL ? lanes : st_put_list(node, "devices");
+        st_node *lane = st_put_line_map(lanes, NULL);
+        st_put_number(lane, "device", (double)device);
+        st_put_breakdown(st_put_line_map(lane, "before"), &outcome->before[at]);
+        (void)snprintf(which, sizeof which, "GPU %lld before", (long long)device);
+        (void)st_put_breakdown_row(rows, which, &outcome->before[at]);
+        if (outcome->after == NULL)
+            continue;
+        st_put_breakdown(st_put_line_map(lane, "after"), &outcome->after[at]);
+        (void)snprintf(which, sizeof which, "GPU %lld after", (long long)device);
+        (void)st_put_breakdown_row(rows, which, &outcome->after[at]);
+    }
+}
+
+/* What a change comes to, in lines. */
+static void say_outcome(const st_trace_outcome *outcome, st_node *root)
+{
     char texts[3][TEXT];
     if (outcome->step_before_ns > 0)
         st_say(root, "step    %s, now %s  (%s), to the end of its work; below, the window\n",
@@ -99,6 +105,32 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_say(root, "tasks   %zu changed\n", outcome->scaled);
     if (outcome->added > 0)
         st_say(root, "copies  %zu tasks of further layers or micro-batches\n", outcome->added);
+}
+
+void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome *outcome,
+                            st_arena *arena, st_result *result)
+{
+    st_node *root = st_result_begin(result, arena);
+    st_put_ns(root, "before_ns", outcome->before_ns);
+    st_put_ns(root, "after_ns", outcome->after_ns);
+    st_put_ns(root, "after_least_ns",
+              outcome->after != NULL ? outcome->after_least_ns : outcome->after_ns);
+    st_put_ns_known(root, "step_before_ns",
+                    outcome->step_before_ns > 0 ? outcome->step_before_ns : -1);
+    st_put_ns_known(root, "step_after_ns",
+                    outcome->step_before_ns > 0 ? outcome->step_after_ns : -1);
+    st_put_ns(root, "after_waiting_ns", outcome->after_waiting_ns);
+    st_put_number(root, "bubble_frac", outcome->bubble_frac);
+    st_put_count(root, "layers", outcome->layers);
+    st_put_count(root, "stages", outcome->stages);
+    st_put_count(root, "tasks_changed", outcome->scaled);
+    st_put_count(root, "tasks_added", outcome->added);
+    st_put_count(root, "kernels_fused", outcome->fused);
+    st_put_count(root, "kernels_inserted", outcome->inserted);
+    st_node *notes = st_put_list(root, "assumed");
+    for (size_t i = 0; i < outcome->note_count; i++)
+        st_put_text(notes, NULL, outcome->notes[i]);
+    say_outcome(outcome, root);
     for (size_t i = 0; i < outcome->note_count; i++)
         st_say(root, "assumed %s\n", outcome->notes[i]);
     st_say(root, "\n");
@@ -121,25 +153,7 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
                       trace->rank < 0 ? (long long)i : (long long)trace->rank);
         if (outcome->after != NULL)
             (void)st_put_breakdown_row(rows, "after", &outcome->after[i]);
-        st_node *lanes = NULL;
-        for (size_t k = 0; k < outcome->lane_count; k++) {
-            if (outcome->lanes[k].rank != i)
-                continue;
-            char which[TEXT];
-            size_t at = graph->set->count + k;
-            int64_t device = outcome->lanes[k].device;
-            lanes = lanes != NULL ? lanes : st_put_list(node, "devices");
-            st_node *lane = st_put_line_map(lanes, NULL);
-            st_put_number(lane, "device", (double)device);
-            st_put_breakdown(st_put_line_map(lane, "before"), &outcome->before[at]);
-            (void)snprintf(which, sizeof which, "GPU %lld before", (long long)device);
-            (void)st_put_breakdown_row(rows, which, &outcome->before[at]);
-            if (outcome->after == NULL)
-                continue;
-            st_put_breakdown(st_put_line_map(lane, "after"), &outcome->after[at]);
-            (void)snprintf(which, sizeof which, "GPU %lld after", (long long)device);
-            (void)st_put_breakdown_row(rows, which, &outcome->after[at]);
-        }
+        put_lanes(graph->set->count, i, outcome, node, rows);
         st_node *steps = st_put_list(node, ".steps");
         put_steps(rank, i, outcome, node, steps);
         st_trace_show_breakdowns(table, rows);
