@@ -82,6 +82,10 @@ void fw_put_flavor(megatron_run *options)
     const char *origin = st_draft_text(draft, "flavor %.20s of %.20s", name, model);
     put_keys(options, st_yaml_get(of, "shape"), origin, line);
     put_keys(options, st_yaml_get(known, base), origin, line);
+    uint64_t layers = 0;
+    if (megatron_read_count(options, "model.n_layers", &layers)) /* Primus writes it over those */
+        st_draft_put_count(draft, ST_KEY_MODEL_LAYERS, megatron_line_of(options, "model.n_layers"),
+                           layers, "model.n_layers");
     st_draft_put(draft, ST_KEY_MODEL_NAME, line, st_draft_text(draft, "%.20s-%s", model, base),
                  origin);
 }
@@ -137,8 +141,8 @@ static bool agrees(const fw_flavor *flavor, const st_job *job, const st_key *key
         (strcmp(key->path, ST_KEY_MODEL_EXPERT_FFN) == 0 &&
          number_of(flavor, ST_KEY_MODEL_EXPERTS) + st_job_number(job, ST_KEY_MODEL_EXPERTS) == 0))
         return true;
-    if (text == NULL)
-        return false;
+    if (text == NULL) /* a factor of 1 says nothing */
+        return strcmp(key->path, ST_KEY_MODEL_ROUTER_SCALE) == 0 && value->number == 1;
     if (key->kind == ST_KEY_TEXT) /* of YaRN the parameters that torchtitan has */
         return strncmp(value->text, text, strlen(text)) == 0;
     const st_value_text words = {.text = text, .length = strlen(text)};

@@ -277,8 +277,7 @@ static void put_scaling(st_framework framework, const st_job *job, megatron_run 
         {"mscale_all_dim", "yarn_mscale_all_dim"},
         {"beta_fast", "yarn_beta_fast"},
         {"beta_slow", "yarn_beta_slow"}};
-    const bool is_bridge = framework == ST_MEGATRON_BRIDGE;
-    const bool is_ordinary = is_bridge && count_of(job, ST_KEY_MODEL_KV_LORA) == 0;
+    const bool is_ordinary = framework != ST_DEEPSPEED && count_of(job, ST_KEY_MODEL_KV_LORA) == 0;
     const char *const(*names)[2] = is_ordinary ? ordinary : latent;
     const char *scaling = fw_text(arguments->draft, job, ST_KEY_MODEL_ROPE_SCALING);
     if (strncmp(scaling, "llama3 ", 7) == 0) {
@@ -291,8 +290,10 @@ static void put_scaling(st_framework framework, const st_job *job, megatron_run 
     for (size_t i = 0; strncmp(scaling, "yarn ", 5) == 0 && i < ST_COUNT(latent); i++) {
         const char *value = parameter(arguments->draft, scaling, names[i][0]);
         const bool is_default = i == 1 && !is_ordinary && strcmp(value, "4096") == 0;
+        /* Options of Megatron-LM have the prefix where latent attention has none of its own. */
+        const bool has_prefix = i == 1 || i > 3 || framework == ST_MEGATRON_BRIDGE;
         if (value[0] != '\0' && !is_default)
-            megatron_set(arguments, names[i][1], value, 0);
+            megatron_set(arguments, has_prefix ? names[i][1] : latent[i][1], value, 0);
     }
 }
 

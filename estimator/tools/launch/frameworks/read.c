@@ -3,10 +3,14 @@
 #include "launch/frameworks/settings.h"
 #include "launch/frameworks/toml.h"
 
+#include "base/chars.h"
 #include "base/json_read.h"
+#include "base/word_sets.h"
 #include "base/yaml.h"
 #include "steptime/keys.h"
 
+#include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define CARRIED "# steptime: "
@@ -156,6 +160,125 @@ static st_json *parse_json(const st_import_request *request, st_arena *arena, st
     return NULL;
 }
 
+/* ---- experiments of Primus ---- */
+
+/* What its pre_trainer.yaml for torchtitan has where an experiment is silent. */
+static const char *const primus[][2] = {
+    {"training.local_batch_size", "8"},
+    {"training.seq_len", "2048"},
+    {"activation_checkpoint.mode", "none"},
+};
+
+/* "qwen3_8b.yaml" is flavor 8B of qwen3, "llama3.1_70B-fp8.yaml" 70B of llama3 with a converter. */
+static void read_model_name(megatron_run *settings, const char *file, int line)
+{
+    st_draft *draft = settings->draft;
+    const size_t stem = strcspn(file, "-") < strlen(file) && strstr(file, "-fp8") != NULL
+                            ? (size_t)(strstr(file, "-fp8") - file)
+                            : strlen(file) - (st_ends_in(file, ".yaml") ? 5 : 0);
+    const char *name = st_draft_text(draft, "%.*s", (int)stem, file);
+    const char *cut = strrchr(name, '_');
+    if (cut == NULL || !st_is_digit(cut[1]))
+        return;
+    const char *model =
+        st_draft_text(draft, "%.*s", (int)strcspn(name, strchr(name, '.') < cut ? "." : ""), name);
+    if (strlen(model) > (size_t)(cut - name))
+        model = st_draft_text(draft, "%.*s", (int)(cut - name), name);
+    char flavor[64] = "";
+    const bool small = st_has_word("llama4 gpt_oss", model); /* as torchtitan spells them */
+    for (size_t i = 0; cut[i + 1] != '\0' && i + 1 < sizeof flavor; i++)
+        flavor[i] =
+            (char)(small ? tolower((unsigned char)cut[i + 1]) : toupper((unsigned char)cut[i + 1]));
+    megatron_set(settings, "model.name", model, line);
+    megatron_set(settings, "model.flavor", flavor, line);
+    if (strstr(file, "-fp8") != NULL)
+        megatron_set(settings, "model.converters", "[\"quantize.linear.float8\"]", line);
+}
+
+/* Kernels of Primus-Turbo are no converters of torchtitan. */
+static void keep_converters(megatron_run *settings)
+{
+    const size_t i = ST_FIND(settings->arguments, settings->count, name, "model.converters");
+    if (i >= settings->count)
+        return;
+    const char *list = settings->arguments[i].value;
+    megatron_set(settings, "model.converters",
+                 strstr(list, "float8") != NULL      ? "[\"quantize.linear.float8\"]"
+                 : strstr(list, "linear.mx") != NULL ? "[\"quantize.linear.mx\"]"
+                                                     : "[]",
+                 settings->arguments[i].line);
+}
+
+/* Primus starts the 8 GPUs of a node where nobody says otherwise. */
+static void put_node_ranks(megatron_run *settings)
+{
+    static const char shards[] = "parallelism.data_parallel_shard_degree";
+    static const char *const others[] = {
+        "parallelism.data_parallel_replicate_degree", "parallelism.tensor_parallel_degree",
+        "parallelism.pipeline_parallel_degree", "parallelism.context_parallel_degree"};
+    const char *given = megatron_text(settings, shards);
+    uint64_t ranks = 8;
+    for (size_t i = 0; i < ST_COUNT(others); i++) {
+        const uint64_t size = megatron_count_or(settings, others[i], 1);
+        ranks = size > 0 && ranks % size == 0 ? ranks / size : 0;
+    }
+    if ((given[0] != '\0' && given[0] != '-') || ranks == 0 ||
+        st_draft_is_given(settings->draft, ST_KEY_PARALLEL_DP))
+        return;
+    megatron_set(settings, shards, st_draft_text(settings->draft, "%" PRIu64, ranks), 0);
+    st_draft_note(settings->draft, "The experiment lacks the number of ranks: the 8 GPUs of a node "
+                                   "are assumed, Primus' default (--set parallel.dp=...).");
+}
+
+static void read_experiment(megatron_run *settings, const st_yaml_node *module)
+{
+    const st_yaml_node *model = st_yaml_get(module, "model");
+    const st_yaml_node *overrides = st_yaml_get(module, "overrides");
+    st_draft *draft = settings->draft;
+    for (size_t i = 0; i < ST_COUNT(primus); i++)
+        megatron_set(settings, primus[i][0], primus[i][1], 0);
+    if (model != NULL && model->kind == ST_YAML_SCALAR) {
+        const char *file = megatron_fallback(settings, model->text);
+        const st_yaml_node *known = megatron_primus_file(draft, file, "models/torchtitan");
+        if (known != NULL)
+            flatten_yaml(settings, known, "");
+        else
+            read_model_name(settings, file, model->place.line);
+    }
+    if (overrides != NULL && overrides->kind == ST_YAML_MAP)
+        flatten_yaml(settings, overrides, "");
+    for (size_t i = 0; i < settings->count; i++)
+        settings->arguments[i].value = megatron_fallback(settings, settings->arguments[i].value);
+    keep_converters(settings);
+    put_node_ranks(settings);
+    st_draft_note(draft, "Where the experiment is silent, values are those of Primus' trainer of "
+                         "torchtitan: 8 sequences of 2,048 tokens, no recomputation.");
+}
+
+static bool read_primus(megatron_run *settings)
+{
+    st_draft *draft = settings->draft;
+    const st_yaml_node *root = NULL;
+    if (!has_line(draft->request, "modules:"))
+        return false;
+    st_note(&draft->status,
+            st_yaml_parse(draft->request->file, draft->request->text, draft->request->length,
+                          draft->arena, &root, draft->errors));
+    const st_yaml_node *modules = draft->status == ST_OK ? st_yaml_get(root, "modules") : NULL;
+    for (size_t i = 0; modules != NULL && modules->kind == ST_YAML_MAP && i < modules->count; i++) {
+        const st_yaml_node *framework = st_yaml_get(modules->items[i], "framework");
+        if (framework == NULL || framework->kind != ST_YAML_SCALAR ||
+            strcmp(framework->text, "torchtitan") != 0)
+            ST_NOTE(draft, ST_ERR_VALUE, modules->items[i]->place,
+                    "module '%.40s' trains with another framework" ST_EXPECTED "torchtitan" ST_HINT
+                    "use 'steptime import megatron'",
+                    modules->keys[i]);
+        else
+            read_experiment(settings, modules->items[i]);
+    }
+    return true;
+}
+
 void fw_read(st_framework framework, megatron_run *settings)
 {
     if (framework == ST_MEGATRON) {
@@ -182,7 +305,8 @@ void fw_read(st_framework framework, megatron_run *settings)
         else
             st_note(&settings->draft->status, ST_ERR_VALUE);
     } else if (framework == ST_TORCHTITAN) {
-        read_toml(settings);
+        if (!read_primus(settings))
+            read_toml(settings);
     } else {
         st_draft *draft = settings->draft;
         megatron_run words = {.draft = draft};

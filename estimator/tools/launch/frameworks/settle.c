@@ -525,6 +525,17 @@ static void settle_accelerate(megatron_run *settings)
 {
     if (find(settings, "distributed_type") == NULL)
         return;
+    const megatron_argument *kind = find(settings, "distributed_type");
+    const megatron_argument *cpu = find(settings, "use_cpu");
+    if (!st_has_word("NO MULTI_GPU FSDP DEEPSPEED MEGATRON_LM", kind->value))
+        ST_NOTE(settings->draft, ST_ERR_VALUE, megatron_place(settings, kind),
+                "this distributed_type has no model" ST_FOUND "'%.40s'" ST_EXPECTED
+                "NO, MULTI_GPU, FSDP, DEEPSPEED or MEGATRON_LM",
+                kind->value);
+    if (cpu != NULL && !megatron_is_off(cpu->value))
+        ST_NOTE(settings->draft, ST_ERR_VALUE, megatron_place(settings, cpu),
+                "training on CPUs has no model" ST_FOUND "use_cpu %.40s" ST_EXPECTED "false",
+                cpu->value);
     const megatron_argument *strategy = find(settings, "fsdp_config.fsdp_sharding_strategy");
     const char *sharding = strategy != NULL ? strategy->value : "";
     const bool hybrid = strncmp(sharding, "HYBRID_SHARD", 12) == 0 || strcmp(sharding, "4") == 0 ||
@@ -554,6 +565,7 @@ static void settle_accelerate(megatron_run *settings)
     if (strcmp(find(settings, "distributed_type")->value, "DEEPSPEED") != 0)
         put(settings, "data_types.grad_accum_dtype", "fp32", 0); /* shards are fp32 */
     drop(settings, "distributed_type");
+    drop(settings, "use_cpu");
     const uint64_t nodes = count_of(settings, "nodes");
     const uint64_t ranks = count_of(settings, "world_size");
     drop(settings, "nodes");
@@ -671,6 +683,10 @@ static void settle_deepspeed(megatron_run *settings)
         const char *ratio = share != NULL ? share->value : "1";
         megatron_set(settings, "optimizer_offload_fraction", ratio, device->line);
         megatron_set(settings, "optimizer_cpu_offload", "True", device->line);
+        if (strcmp(device->value, "nvme") == 0)
+            st_draft_note(settings->draft,
+                          "Optimizer states on NVMe are estimated as in host memory, which leaves "
+                          "the time of the disks out.");
     }
     drop(settings, "zero_optimization.offload_optimizer.device");
     drop(settings, "zero_optimization.offload_optimizer.ratio");
@@ -709,7 +725,7 @@ static void settle_converters(megatron_run *settings)
     const megatron_argument *converters = find(settings, "model.converters");
     const char *list = converters != NULL ? converters->value : "";
     const int line = converters != NULL ? converters->line : 0;
-    for (size_t i = settings->count; i > 0; i--) {
+    for (size_t i = settings->count; settings->arguments != NULL && i > 0; i--) {
         const char *name = settings->arguments[i - 1].name;
         const char *rest = strncmp(name, "quantize.", 9) == 0 ? strrchr(name, '.') : NULL;
         const char *kind =

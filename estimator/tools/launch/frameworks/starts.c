@@ -55,6 +55,9 @@ static double added(const st_job *job, st_framework framework, const fw_release 
         return chunks_of(job, arena);
     if (strcmp(name, "has_layout") == 0)
         return fw_is(job, ST_KEY_PARALLEL_LAYOUT, "*") || fw_ends_layout(job, arena) != NULL;
+    if (strcmp(name, "yarn") == 0)
+        return strncmp(st_job_text(job, ST_KEY_MODEL_ROPE_SCALING), "yarn ", 5) == 0 &&
+               st_job_number(job, ST_KEY_MODEL_KV_LORA) == 0;
     return fw_is(job, ST_KEY_MODEL_HYBRID, "true") && framework == ST_MEGATRON &&
            fw_release_has(release, "hybrid-layer-pattern");
 }

@@ -310,10 +310,23 @@ static bool is_width(const st_json *node)
 {
     static const char *const ends[] = {"_size",    "_dim",   "_dims",   "_rank",   "_heads",
                                        "_experts", "_width", "_layers", "_groups", "_channels"};
-    if (node->kind != ST_JSON_NUMBER || strcmp(node->text, "0") == 0 || node->text[0] == '-')
+    /* A list for the layers, or a map of what other layers have. */
+    const bool is_list = node->kind == ST_JSON_LIST && node->first != NULL &&
+                         node->first->kind == ST_JSON_NUMBER && node->first->text[0] != '-';
+    if (!is_list &&
+        (node->kind != ST_JSON_NUMBER || strcmp(node->text, "0") == 0 || node->text[0] == '-'))
         return false;
     for (size_t i = 0; i < ST_COUNT(ends); i++)
         if (st_ends_in(node->name, ends[i]))
+            return true;
+    return false;
+}
+
+static bool has_width(const st_json *map)
+{
+    for (const st_json *node = map->kind == ST_JSON_MAP ? map->first : NULL; node != NULL;
+         node = node->next)
+        if (is_width(node))
             return true;
     return false;
 }
@@ -328,12 +341,15 @@ void hf_refuse_widths(hf_reader *reader)
         if (note != NULL && note != noted)
             st_draft_note(reader->draft, "%s", note);
         noted = note != NULL ? note : noted;
-        if (!node->used && is_width(node) && !is_harmless(node->name))
+        const bool shapes = is_width(node) || (!st_ends_in(node->name, "_config") &&
+                                               !st_ends_in(node->name, "_map") && has_width(node));
+        if (!node->used && shapes && !is_harmless(node->name))
             ST_NOTE(reader->draft, ST_ERR_NAME, hf_place(reader, node),
                     "field '%s' is a width or a count that is not understood" ST_FOUND
                     "%.40s" ST_HINT
                     "--assume %s reads the file without it, where it does not shape layers",
-                    node->name, node->text, reader->architecture);
+                    node->name, st_or_none(st_json_describe(node, reader->draft->errors)),
+                    reader->architecture);
     }
 }
 

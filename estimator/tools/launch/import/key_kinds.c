@@ -62,6 +62,7 @@ static const key_words harmless[] = {
      "parallelism.context_parallel_load_balancer activation_checkpoint.early_stop "
      "activation_checkpoint.preserve_rng_state activation_checkpoint.determinism_check "
      "activation_checkpoint.debug activation_checkpoint.per_op_sac* "
+     "primus_turbo.use_* primus_turbo.enable_primus_turbo primus_turbo.enable_embedding_autocast "
      "activation_checkpoint.visualize* quantize.*.filter_fqns quantize.*.emulate "
      "quantize.*.precompute_float8* quantize.*.enable_fsdp_float8_all_gather "
      "quantize.*.mxfp8_dim1* quantize.*.fqns quantize.*.recipe_name training.deterministic"},
@@ -87,7 +88,7 @@ static const key_words harmless[] = {
      "*.fsdp_transformer_layer_cls_to_wrap *.fsdp_backward_prefetch* *.fsdp_state_dict_type "
      "*.fsdp_use_orig_params *.fsdp_sync_module_states *.fsdp_cpu_ram_efficient_loading "
      "*.fsdp_version "
-     "*.fsdp_forward_prefetch tpu_* use_cpu dynamo_config.* *enable_cpu_affinity downcast_bf16 "
+     "*.fsdp_forward_prefetch tpu_* dynamo_config.* *enable_cpu_affinity downcast_bf16 "
      "gradient_clipping"},
     {"Primus",
      "work_group user_name exp_name workspace platform modules.*.framework modules.*.config "
@@ -182,7 +183,8 @@ bool megatron_is_off(const char *value)
 
 bool megatron_is_harmless(const char *name)
 {
-    if (megatron_is_skipped(name) || megatron_is_skipped(last_part(name)))
+    const bool is_adapter = megatron_fits("lora.* *.lora.*", name);
+    if (!is_adapter && (megatron_is_skipped(name) || megatron_is_skipped(last_part(name))))
         return true;
     for (size_t i = 0; i < ST_COUNT(harmless); i++)
         if (megatron_fits(harmless[i].patterns, name))

@@ -19,20 +19,22 @@ static const struct {
 } short_options[] = {
     {"mpirun mpiexec orterun horovodrun", "-np", "ntasks"},
     {"mpirun mpiexec orterun horovodrun", "--np", "ntasks"},
-    {"mpirun mpiexec orterun srun prun", "-n", "ntasks"},
+    {"mpirun mpiexec orterun srun prun aprun flux", "-n", "ntasks"},
     {"mpirun mpiexec orterun prun", "--n", "ntasks"},
     {"jsrun", "-n", "nrs"},
     {"jsrun", "-a", "tasks_per_rs"},
     {"deepspeed", "-i", "include"},
     {"mpirun mpiexec", "-N", "ntasks_per_node"},
-    {"srun", "-N", "nodes"},
+    {"srun flux", "-N", "nodes"},
+    {"aprun", "-N", "ntasks_per_node"},
     {"mpirun mpiexec", "-npernode", "ntasks_per_node"},
     {"mpirun mpiexec", "-ppn", "ntasks_per_node"},
 };
 
 bool megatron_is_launcher(const char *word)
 {
-    return st_has_word("mpirun mpiexec orterun horovodrun prun srun jsrun deepspeed", word);
+    return st_has_word("mpirun mpiexec orterun horovodrun prun aprun flux srun jsrun deepspeed",
+                       word);
 }
 
 const char *megatron_launcher_option(const char *launcher, const char *word)
@@ -88,7 +90,9 @@ static const megatron_argument *number_of(megatron_run *run, const char *names, 
         const megatron_argument *argument = megatron_get(run, name);
         const char *colon = argument != NULL ? strrchr(argument->value, ':') : NULL;
         *digits = colon != NULL ? colon + 1 : argument != NULL ? argument->value : "";
-        if (st_is_digit(**digits))
+        /* "1:4" are as few and as many nodes as torchrun goes on with. */
+        const bool is_range = colon != NULL && st_is_digit(*argument->value);
+        if (st_is_digit(**digits) && !is_range)
             return argument;
         word += length + strspn(word + length, " ");
     }

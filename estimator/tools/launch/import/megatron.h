@@ -99,6 +99,14 @@ bool megatron_is_skipped(const char *name);
 /* megatron_yaml.c */
 bool megatron_is_yaml(const st_import_request *request);
 void megatron_read_yaml(megatron_run *run);
+/* The value that "${NAME:2385}" falls back on; the text itself where there is none. */
+const char *megatron_fallback(megatron_run *run, const char *text);
+/*
+ * The map of a file that an experiment of Primus names, next to it or in primus/configs/`kind` of a
+ * folder above it; `kind` is "models/megatron". NULL where it is nowhere or no map.
+ */
+const struct st_yaml_node *megatron_primus_file(st_draft *draft, const char *name,
+                                                const char *kind);
 
 /* launchers.c */
 bool megatron_is_launcher(const char *word);

@@ -37,7 +37,7 @@ static const st_yaml_node *member(const st_yaml_node *map, const char *name)
 }
 
 /* "${NAME:2385}" of Primus and "${NAME:-2385}" have a value to fall back on. */
-static const char *fallback(megatron_run *run, const char *text)
+const char *megatron_fallback(megatron_run *run, const char *text)
 {
     const char *start = strstr(text, "${");
     const char *end = start != NULL ? strchr(start, '}') : NULL;
@@ -53,7 +53,7 @@ static const char *text_of(megatron_run *run, const st_yaml_node *node, bool is_
 {
     st_buffer list = {0};
     if (node->kind == ST_YAML_SCALAR) {
-        const char *text = fallback(run, node->text);
+        const char *text = megatron_fallback(run, node->text);
         return strcmp(text, "true") == 0    ? "True"
                : strcmp(text, "false") == 0 ? "False"
                : strcmp(text, "null") == 0  ? "None"
@@ -111,31 +111,36 @@ static void read_map(megatron_run *run, const st_yaml_node *map, const char *pre
 
 enum { FILE_BYTES = 4096, PARENTS = 8, EXTENDED = 8 };
 
-/* Reads a file that an experiment names; false where it is nowhere. `kind` is "models". */
-static bool read_file(megatron_run *run, const char *name, const char *kind, int depth)
+const st_yaml_node *megatron_primus_file(st_draft *draft, const char *name, const char *kind)
 {
-    st_draft *draft = run->draft;
     const char *from = draft->request->file;
     const char *slash = strrchr(from, '/');
     const int folder = slash != NULL ? (int)(slash - from) + 1 : 0;
     const st_yaml_node *root = NULL;
     st_source source = {0};
-    bool found = false;
     char path[FILE_BYTES];
-    if (depth > EXTENDED || strchr(name, '/') != NULL || from[0] == '<')
-        return false;
+    if (strchr(name, '/') != NULL || from[0] == '<')
+        return NULL;
     (void)snprintf(path, sizeof path, "%.*s%s", folder, from, name);
-    found = st_file_read_foreign(path, (st_place){0}, draft->arena, &source, NULL) == ST_OK;
+    bool found = st_file_read_foreign(path, (st_place){0}, draft->arena, &source, NULL) == ST_OK;
     for (int up = 0; !found && up < PARENTS; up++) {
-        (void)snprintf(path, sizeof path, "%.*s%.*sprimus/configs/%s/megatron/%s", folder, from,
-                       3 * up, "../../../../../../../../", kind, name);
+        (void)snprintf(path, sizeof path, "%.*s%.*sprimus/configs/%s/%s", folder, from, 3 * up,
+                       "../../../../../../../../", kind, name);
         found = st_file_read_foreign(path, (st_place){0}, draft->arena, &source, NULL) == ST_OK;
     }
     if (!found)
-        return false;
+        return NULL;
     st_note(&draft->status, st_yaml_parse(source.file, source.text, source.length, draft->arena,
                                           &root, draft->errors));
-    if (draft->status != ST_OK || root->kind != ST_YAML_MAP)
+    return draft->status == ST_OK && root->kind == ST_YAML_MAP ? root : NULL;
+}
+
+/* Reads a file that an experiment names; false where it is nowhere. */
+static bool read_file(megatron_run *run, const char *name, const char *kind, int depth)
+{
+    const st_yaml_node *root =
+        depth <= EXTENDED ? megatron_primus_file(run->draft, name, kind) : NULL;
+    if (root == NULL)
         return false;
     const st_yaml_node *bases = member(root, "extends");
     bool all = true;
@@ -193,14 +198,16 @@ static void read_module(megatron_run *run, const char *name, const st_yaml_node 
         strcmp(framework->text, "megatron") != 0)
         ST_NOTE(run->draft, ST_ERR_VALUE, framework->place,
                 "module '%.40s' trains with another framework" ST_FOUND "'%.40s'" ST_EXPECTED
-                "megatron",
-                name, framework->text);
+                "megatron" ST_HINT "%s",
+                name, framework->text,
+                strcmp(framework->text, "torchtitan") == 0 ? "use 'steptime import torchtitan'"
+                                                           : "");
     const st_yaml_node *trainer = member(module, "config");
     bool knows_trainer = trainer != NULL && trainer->kind == ST_YAML_SCALAR &&
-                         read_file(run, trainer->text, "modules", 0);
+                         read_file(run, trainer->text, "modules/megatron", 0);
     bool names_model = model != NULL && model->kind == ST_YAML_SCALAR;
-    const char *model_file = names_model ? fallback(run, model->text) : "";
-    bool knows_model = names_model && read_file(run, model_file, "models", 0);
+    const char *model_file = names_model ? megatron_fallback(run, model->text) : "";
+    bool knows_model = names_model && read_file(run, model_file, "models/megatron", 0);
     if (overrides != NULL && overrides->kind == ST_YAML_MAP)
         read_map(run, overrides, "", true);
     for (size_t i = 0; i < ST_COUNT(primus); i++) {
@@ -247,7 +254,7 @@ void megatron_read_yaml(megatron_run *run)
     const st_yaml_node *bases = options == NULL && modules == NULL ? member(root, "extends") : NULL;
     for (size_t i = 0; bases != NULL && bases->kind == ST_YAML_LIST && i < bases->count; i++)
         if (bases->items[i]->kind == ST_YAML_SCALAR)
-            (void)read_file(run, bases->items[i]->text, "models", 0);
+            (void)read_file(run, bases->items[i]->text, "models/megatron", 0);
     if (options == NULL && modules == NULL)
         read_map(run, root, "", true);
     for (size_t i = 0; variables != NULL && variables->kind == ST_YAML_MAP && i < variables->count;
