@@ -189,13 +189,13 @@ static void read_model_name(megatron_run *settings, const char *file, int line)
     for (size_t i = 0; cut[i + 1] != '\0' && i + 1 < sizeof flavor; i++)
         flavor[i] =
             (char)(small ? tolower((unsigned char)cut[i + 1]) : toupper((unsigned char)cut[i + 1]));
-    megatron_set(settings, "model.name", model, line);
+    megatron_set(settings, ST_KEY_MODEL_NAME, model, line); /* named alike */
     megatron_set(settings, "model.flavor", flavor, line);
     if (strstr(file, "-fp8") != NULL)
         megatron_set(settings, "model.converters", "[\"quantize.linear.float8\"]", line);
 }
 
-/* Kernels of Primus-Turbo are no converters of torchtitan. */
+/* Kernels of Primus-Turbo are not converters of torchtitan. */
 static void keep_converters(megatron_run *settings)
 {
     const size_t i = ST_FIND(settings->arguments, settings->count, name, "model.converters");
