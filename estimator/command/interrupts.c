@@ -53,12 +53,18 @@ static void report(const char *who, const char *does, const char *what, const ch
     say(rest);
 }
 
+static void report_running(void)
+{
+    const char *who = NULL;
+    const char *what = NULL;
+    if (st_guard_running(&who, &what))
+        report(who, " was running in '", what, "'\n");
+}
+
 /* What it calls is a comparison of numbers, and unlink, open, rmdir and the like. */
 /* NOLINTBEGIN(bugprone-signal-handler) */
 static void end_by(int number)
 {
-    const char *who = NULL;
-    const char *what = NULL;
     /* Only there is a signal held while a file gets its name. */
     if (pthread_equal(pthread_self(), main_thread) == 0) {
         (void)pthread_kill(main_thread, number);
@@ -68,8 +74,7 @@ static void end_by(int number)
         interrupted = 1;
         return;
     }
-    if (st_guard_running(&who, &what))
-        report(who, " was running in '", what, "'\n");
+    report_running();
     st_scratch_remove();
     (void)signal(number, SIG_DFL);
     (void)raise(number);

@@ -68,6 +68,7 @@ END
 #!/bin/sh
 echo "ninja \$*" >>'$work/calls.txt'
 echo noise
+case "\$*" in *' -n '*) echo 'ninja: no work to do.' ;; esac
 [ ! -e '$work/build-fails.txt' ]
 END
 }
@@ -114,6 +115,16 @@ if ((EUID == 0)); then
         grep -qF "missing Debian packages: $program_names" "$work/err.txt" &&
         grep -qF "apt-get install -y --no-install-recommends $program_names" "$work/err.txt"
     verdict 'without root the missing packages and their command are named'
+    as=
+
+    new_tree
+    install_all
+    dev estimate job
+    chmod -R go-w "$work/a tree"
+    as='setpriv --reuid=65534 --regid=65534 --clear-groups'
+    dev estimate job
+    [[ $? == 3 && $(<"$work/out.txt") == 'ran estimate job' ]]
+    verdict 'another user runs a build that is up to date'
     as=
 
     new_tree
