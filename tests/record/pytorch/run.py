@@ -102,10 +102,31 @@ def check(case, folder):
     return wrong, charged, reserved
 
 
+def missing_names():
+    """Functions of the libraries of that Debian which the recorder lacks."""
+    table = open(SOURCE + '/estimator/tools/record/library/calls.txt', encoding='utf-8').read()
+    known = set(re.findall(r'^\w+ (\w+)', table, re.M))
+    public = re.compile(r'(?:cu|cuda|cublas|cublasLt|nccl|nvml)[A-Z]\w+')
+    missing = []
+    for pattern in ('nvidia/current/libcuda.so.1', 'nvidia/current/libnvidia-ml.so.1', 'libcudart.so.12',
+                    'libcublas.so.12', 'libcublasLt.so.12', 'libnccl.so.2'):
+        path = f'{FOLDER}/usr/lib/x86_64-linux-gnu/{pattern}'
+        listed = subprocess.run(['nm', '-D', '--defined-only', path], capture_output=True, text=True, check=True)
+        names = {line.split()[-1].split('@')[0] for line in listed.stdout.splitlines() if ' T ' in line}
+        # cublasLt_for_cublas_... are between the two libraries.
+        missing += sorted(name for name in names - known if public.fullmatch(name) and '_for_' not in name)
+    return missing
+
+
 def main():
     failed = 0
-    names = WANTED or list(CASES)
+    names = WANTED or [*CASES, 'names']
     for number, case in enumerate(names, 1):
+        if case == 'names':
+            missing = missing_names()
+            failed += bool(missing)
+            print('not ok' if missing else 'ok', number, '- functions of CUDA 12.4', *missing, flush=True)
+            continue
         with tempfile.TemporaryDirectory() as folder:
             try:
                 result = check(case, folder)

@@ -19,6 +19,7 @@
 #include <float.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -529,6 +530,21 @@ static st_status run_ranks(cli_run *run, st_launch_request *request, st_fleet *f
     return status;
 }
 
+/* Addresses of GPU memory are reserved, not used, but ulimit -v counts them. */
+static st_status check_addresses(cli_run *run)
+{
+    const rlim_t least = (rlim_t)1 << 36;
+    struct rlimit limit;
+    const record_options *options = run->options;
+    if (options->profile || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur >= least)
+        return ST_OK;
+    return st_fail(run->errors, ST_ERR_LIMIT, (st_place){.file = "ulimit -v"},
+                   "the address space is too small for the memory of a GPU" ST_FOUND
+                   "%llu KiB" ST_EXPECTED "unlimited, or at least %llu KiB",
+                   (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)least / 1024);
+}
+
 /* MASTER_PORT of the environment, else one that is free. */
 static st_status open_store(cli_run *run, st_launch_request *request)
 {
@@ -557,7 +573,9 @@ static int run_record(cli_run *run)
     uint64_t world = 0;
     st_fleet *fleet = NULL;
     st_rank_dedup dedup = {0};
-    st_status status = choose_ranks(run, &world, &ranks);
+    st_status status = check_addresses(run);
+    if (status == ST_OK)
+        status = choose_ranks(run, &world, &ranks);
     request.world = (uint32_t)world;
     if (status == ST_OK && options->store)
         status = open_store(run, &request);

@@ -72,6 +72,11 @@ void st_mix_size(uint64_t bytes)
     st_mix(bits > 5 ? bytes >> (bits - 5) << (bits - 5) : bytes);
 }
 
+void st_mix_order(uint64_t value)
+{
+    st_mix(value > 0 ? 64U - (unsigned)__builtin_clzll(value) : 0);
+}
+
 /* ---- the log of a thread ---- */
 
 static inline bool is_defined(const st_thread *thread, uint32_t string)

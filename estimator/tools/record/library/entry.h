@@ -171,9 +171,11 @@ uint64_t st_put_bytes(void *to, const void *value, size_t bytes);
 
 /* A string's number; the same text has the same one. */
 uint32_t st_string(const char *text);
-/* Mixes what a thread enqueues into its hash; sizes count by their leading bits only. */
+/* Mixes what a thread enqueues into its hash; sizes count by their leading bits only, and what
+ * follows the data of each rank, as blocks for buckets of tokens do, by its order of magnitude. */
 void st_mix(uint64_t value);
 void st_mix_size(uint64_t bytes);
+void st_mix_order(uint64_t value);
 /* The draft becomes a misuse with CUDA's own error. */
 uint64_t st_misuse(st_call *call, uint64_t error, const char *what);
 /* One more record behind the draft. */

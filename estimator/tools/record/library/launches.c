@@ -119,7 +119,7 @@ static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
         into->pointer_kib = st_arguments_draft(call, of->parameters, &wanted->arguments);
     st_enqueue(call, stream);
     st_mix(of->hash);
-    st_mix_size((uint64_t)wanted->grid[0] * wanted->grid[1] * wanted->grid[2]);
+    st_mix_order((uint64_t)wanted->grid[0] * wanted->grid[1] * wanted->grid[2]);
     return 0;
 }
 

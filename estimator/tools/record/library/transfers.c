@@ -186,7 +186,10 @@ uint64_t st_copy_run(st_call *call, const st_copy *copy)
             st_memory_copy(copy->to + i * copy->to_pitch, copy->from + i * copy->from_pitch,
                            copy->bytes);
     st_mix(call->draft.copy.direction);
-    st_mix_size(copy->bytes * copy->rows);
+    if (call->draft.copy.direction == ST_LOG_DEVICE_TO_DEVICE)
+        st_mix_size(copy->bytes * copy->rows);
+    else
+        st_mix_order(copy->bytes * copy->rows);
     return 0;
 }
 

@@ -35,6 +35,8 @@ typedef struct process {
 typedef struct loaded_kernel {
     st_kernel_name name;
     const st_rule *rule;
+    st_launch_facts facts; /* of its last launch, whose shape is ... */
+    uint32_t shape;        /* ... this one; ST_NO_INDEX: there was none yet */
 } loaded_kernel;
 
 typedef struct loader {
@@ -178,7 +180,7 @@ static st_status take_record(run_loader *loader, const st_log *log, const char *
     return ST_OK;
 }
 
-static const loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
+static loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
 {
     st_run *run = loader->run;
     if (mangled >= loader->kernel_count) {
@@ -191,6 +193,7 @@ static const loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
     }
     if (loader->kernels[mangled] == NULL) {
         loaded_kernel *made = st_arena_alloc(run->arena, 1, sizeof *made);
+        made->shape = ST_NO_INDEX;
         st_kernel_name_read(run->names->texts[mangled], run->arena, &made->name);
         if (loader->options->rules != NULL)
             made->rule = st_rules_find(loader->options->rules, ST_FORM_KERNEL, made->name.name);
@@ -203,19 +206,29 @@ static const loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
 static void shape_launch(run_loader *loader, const st_memory_ranges *ranges, size_t index,
                          st_worker_call *call)
 {
-    const loaded_kernel *kernel = kernel_of(loader, call->text);
+    loaded_kernel *kernel = kernel_of(loader, call->text);
     uint32_t structures[ST_LAUNCH_STRUCTURES];
-    st_launch_facts facts = {.name = kernel->name.name, .rule = kernel->rule};
+    st_launch_facts facts;
+    memset(&facts, 0, sizeof facts); /* they are compared */
+    facts.name = kernel->name.name;
+    facts.rule = kernel->rule;
     st_task_shape shape = {.form = ST_FORM_KERNEL, .name = facts.name};
     st_memory_ranges_facts(ranges, index, &kernel->name, &facts, structures);
     for (size_t i = 0; i < facts.structure_count; i++)
         facts.structures[i] = loader->run->names->texts[structures[i]];
+    bool measured = call->record.call == 0; /* only records of CUPTI have no function */
+    if (kernel->shape != ST_NO_INDEX && loader->run->shapes[kernel->shape].measured == measured &&
+        memcmp(&facts, &kernel->facts, sizeof facts) == 0) {
+        call->shape = kernel->shape;
+        return;
+    }
     if (loader->sizer == NULL || !st_launch_size(loader->sizer, &facts, &shape)) {
         shape.sizes[ST_SIZE_BYTES] = facts.read_bytes + facts.written_bytes;
         shape.at_most = facts.at_most;
     }
-    shape.measured = call->record.call == 0; /* only records of CUPTI have no function */
-    call->shape = st_run_shape(loader->run, &shape);
+    shape.measured = measured;
+    call->shape = kernel->shape = st_run_shape(loader->run, &shape);
+    memcpy(&kernel->facts, &facts, sizeof facts);
 }
 
 ST_COMPARE(order_calls, st_worker_call,
@@ -224,7 +237,10 @@ ST_COMPARE(order_calls, st_worker_call,
 static st_status read_process(run_loader *loader, const logged_process *process, st_worker *worker)
 {
     const log_file *first = &loader->files[process->first];
-    st_memory_ranges *ranges = st_memory_ranges_create(loader->run->arena);
+    st_arena *arena = st_arena_create(); /* of what is known of launches, until they have shapes */
+    if (arena == NULL)
+        return st_out_of_memory(loader->errors);
+    st_memory_ranges *ranges = st_memory_ranges_create(arena);
     st_status status = ST_OK;
     /* Pages of calls that are none are never touched. */
     size_t records = 0;
@@ -254,8 +270,10 @@ static st_status read_process(run_loader *loader, const logged_process *process,
         worker->whole = worker->whole && status == ST_OK && st_log_is_whole(log);
         st_log_destroy(log);
     }
-    if (status != ST_OK)
+    if (status != ST_OK) {
+        st_arena_destroy(arena);
         return status;
+    }
     /* The shapes of launches, whose calls are in the order of the logs still. */
     size_t launch = 0;
     st_memory_ranges_settle(ranges);
@@ -264,6 +282,7 @@ static st_status read_process(run_loader *loader, const logged_process *process,
         if (call->record.kind == ST_LOG_LAUNCH)
             shape_launch(loader, ranges, launch++, call);
     }
+    st_arena_destroy(arena);
     st_measured_threads threads = {.count = process->count, .capacity = process->count};
     threads.numbers = st_arena_alloc(loader->run->arena, process->count, sizeof *threads.numbers);
     for (size_t i = 0; i < process->count; i++)
