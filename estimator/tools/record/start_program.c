@@ -18,10 +18,12 @@ enum {
     POLL_NS = 500000,
     GRACE_MS = 500,
     CANNOT_RUN = 127,
-    WINDOW_NS = 10000000,     /* in which a process that waits ... */
-    WINDOW_CPU_NS = 500000,   /* ... takes less than this of a processor */
-    PATIENCE_NS = 2000000000, /* of one that waits for ranks that do not come */
+    WINDOW_NS = 10000000,   /* in which a process that waits ... */
+    WINDOW_CPU_NS = 500000, /* ... takes less than this of a processor */
 };
+
+/* Of one that waits for ranks that do not come: longer than programs sleep for each other. */
+static const uint64_t PATIENCE_NS = UINT64_C(3000000000);
 
 typedef struct running {
     pid_t pid; /* 0: it has ended */
