@@ -61,7 +61,8 @@ for directory, _, files in os.walk(LIBRARY):
 
 CLEAN = {'verdict': 'recorded', 'unsupported_calls': 0, 'misuses': [], 'cut_logs': 0, 'out_of_memory': None}
 
-small = subprocess.run(['sh', '-c', 'ulimit -v 4000000; exec "$@"', 'sh', STEPTIME, 'record', '--', PROGRAM, 'zero'],
+small = subprocess.run(['sh', '-c', 'ulimit -v 4000000; exec "$@"', 'sh', os.path.abspath(STEPTIME), 'record', '--',
+                        os.path.abspath(PROGRAM), 'zero'],
                        capture_output=True, text=True, check=False, cwd=tempfile.gettempdir())
 if small.returncode == 0 or 'address space is too small' not in small.stderr:
     failures.append('a limit of the address space: ' + small.stderr)
