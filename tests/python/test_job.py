@@ -2,7 +2,9 @@
 """Jobs: keys, cells, what they say and what they refuse."""
 import copy
 import json
+import pathlib
 import pickle
+import sysconfig
 import threading
 
 import pytest
@@ -191,6 +193,11 @@ def test_no_library_and_another_release(isolated, tmp_path):
     (tmp_path / 'libsteptime.so.0').write_bytes(b'no library')
     status, _, errors = isolated('import steptime', STEPTIME_LIBRARY=str(tmp_path))
     assert status == 1 and 'cannot be loaded' in errors
+    library = sysconfig.get_config_var('LIBDIR')
+    (tmp_path / 'libsteptime.so.0').unlink()
+    (tmp_path / 'libsteptime.so.0').symlink_to(next(one for one in pathlib.Path(library).rglob('libm.so.6')))
+    status, _, errors = isolated('import steptime', STEPTIME_LIBRARY=str(tmp_path))
+    assert status == 1 and 'is of release older than 0.1.0' in errors
     import steptime._library as library
     with pytest.raises(ImportError, match='is of release 9.9.9, this module of 0.1.0'):
         library._checked(type('Other', (), {'st_version': staticmethod(lambda: library.ffi.new('char[]', b'9.9.9'))}))

@@ -348,4 +348,42 @@ TEST_OF(test_a_result_of_another_size_is_filled_as_far_as_known, fixture *own, s
     st_estimate_destroy(estimate);
 }
 
+static st_estimate_key read_key(fixture *own, st_estimate *estimate, const char *path)
+{
+    st_estimate_key key = ST_ESTIMATE_KEY_INIT;
+    if (st_estimate_read_key(estimate, path, &key, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    assert_string_equal(key.path, path);
+    return key;
+}
+
+TEST_OF(test_a_key_is_read_as_it_is_set, fixture *own, set_up, tear_down)
+{
+    const char *sets[] = {"model.layers=17", "cluster.nic_bandwidth=23.85 GB/s"};
+    st_estimate *estimate = open_gear(own, sets, 2);
+    st_estimate_key key = read_key(own, estimate, "model.layers");
+    assert_int_equal(key.kind, ST_KEY_COUNT);
+    assert_true(key.is_given && key.value == 17);
+    key = read_key(own, estimate, "batch.micro");
+    assert_true(!key.is_given && key.value == 3);
+    assert_string_equal(key.text, "3");
+    assert_int_equal(st_estimate_set(estimate, "batch.micro=4", own->errors), ST_OK);
+    key = read_key(own, estimate, "batch.micro");
+    assert_true(key.is_given && key.value == 4);
+    key = read_key(own, estimate, "cluster.nic_bandwidth");
+    assert_string_equal(key.text, "23.85 GB/s");
+    assert_true(key.kind == ST_KEY_QUANTITY && key.value == 23.85e9);
+    key = read_key(own, estimate, "parallel.order");
+    assert_true(key.kind == ST_KEY_TEXT && isnan(key.value));
+    assert_int_equal(st_estimate_read_key(estimate, "batch.mirco", &key, own->errors),
+                     ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "did you mean 'batch.micro'"));
+    assert_int_equal(st_estimate_read_key(estimate, "constants.mu", &key, own->errors),
+                     ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "'constants.mu' is neither in the job nor in sheet gear"));
+    assert_int_equal(st_estimate_read_key(estimate, "parallel", &key, own->errors), ST_ERR_USAGE);
+    (void)said(own);
+    st_estimate_destroy(estimate);
+}
+
 TESTS(estimate_handle);

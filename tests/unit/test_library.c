@@ -249,4 +249,28 @@ TEST_OF(test_senseless_searches_are_refused, fixture *own, set_up, tear_down)
     assert_int_equal(best.plan_count, 77);
 }
 
+TEST_OF(test_axes_are_columns, fixture *own, set_up, tear_down)
+{
+    const char *axes[] = {"cluster.nic_bandwidth=100..300+100 Gbit/s", "batch.micro=1,4",
+                          "recompute=none,full"};
+    const st_grid_request request = {.job = job_request(), .axes = axes, .axis_count = 3};
+    const st_grid *grid = open_grid(own, &request);
+    uint32_t places[12];
+    int64_t counts[12];
+    double numbers[12];
+    const st_axis_columns all = {.places = places, .numbers = numbers, .counts = counts};
+    const st_axis_columns words = {.places = places};
+    char text[64];
+    assert_int_equal(st_grid_axis_read(grid, 0, 0, 12, &all), ST_OK);
+    assert_true(numbers[3] == 12.5e9 && numbers[4] == 25e9 && places[11] == 2);
+    assert_int_equal(st_grid_axis_read(grid, 1, 3, 9, &all), ST_OK);
+    assert_true(counts[0] == 4 && counts[1] == 1);
+    assert_null(st_grid_axis_type(grid, 2));
+    assert_int_equal(st_grid_axis_read(grid, 2, 0, 12, &all), ST_ERR_USAGE);
+    assert_int_equal(st_grid_axis_read(grid, 2, 0, 12, &words), ST_OK);
+    assert_int_equal(st_grid_axis_value_count(grid, 2), 2);
+    assert_string_equal(st_grid_axis_value_text(grid, 2, places[1], text, sizeof text), "full");
+    assert_int_equal(st_grid_axis_read(grid, 1, 4, 9, &all), ST_ERR_USAGE);
+}
+
 TESTS(library);

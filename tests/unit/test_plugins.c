@@ -3,6 +3,7 @@
 #include "job_support.h"
 #include "plugin/module.h"
 #include "plugin/plugins.h"
+#include "steptime/in_process.h"
 #include "steptime/tool/providers.h"
 
 #include "estimate/estimate_internal.h"
@@ -62,6 +63,55 @@ TEST_OF(a_block_is_evaluated, fixture *own, set_up_plugins, tear_down)
     assert_true(values[1] == 0);
     assert_true(isnan(values[2]));
     st_plugin_close(instance);
+}
+
+static int twice(void *instance, size_t rows, const double *const *columns, double *values)
+{
+    (void)instance;
+    for (size_t i = 0; i < rows; i++)
+        values[i] = 2 * columns[0][i];
+    return ST_PLUGIN_OK;
+}
+
+TEST_OF(a_program_offers_a_plugin_of_its_own, fixture *own, set_up_plugins, tear_down)
+{
+    const st_plugin_argument size = {sizeof size, 0, "size", "B", "bytes"};
+    const st_plugin_argument *const arguments[] = {&size};
+    st_plugin_provider provider = {.struct_size = sizeof provider,
+                                   .name = "all_reduce",
+                                   .unit = "s",
+                                   .doc = "twice",
+                                   .arguments = arguments,
+                                   .argument_count = 1,
+                                   .evaluate = twice};
+    const st_plugin_provider *const providers[] = {&provider};
+    /* The id of one that a folder of the search path has. */
+    st_plugin plugin = {.struct_size = sizeof plugin,
+                        .abi = ST_PLUGIN_ABI,
+                        .id = "template",
+                        .version = "2.385",
+                        .licence = "MIT",
+                        .summary = "twice",
+                        .providers = providers,
+                        .provider_count = 1};
+    st_plugin other = plugin;
+    other.abi = ST_PLUGIN_ABI + 1;
+    assert_int_equal(st_plugin_offer(&other, own->errors), ST_ERR_PROVIDER);
+    assert_contains(said(own), "it uses plugin ABI 2");
+    assert_int_equal(st_plugin_offer(&plugin, own->errors), ST_OK);
+    assert_string_equal(st_plugin_descriptor(load(own))->version, "2.385");
+    st_plugin_instance *instance = open_with(own, NULL, 0);
+    const double sizes[] = {2.385, 3};
+    const double *columns[] = {sizes};
+    double values[2];
+    assert_int_equal(st_plugin_evaluate(instance, 0, 2, columns, values), ST_OK);
+    assert_true(values[0] == 4.77 && values[1] == 6);
+    st_plugin_close(instance);
+    other.abi = ST_PLUGIN_ABI;
+    assert_int_equal(st_plugin_offer(&other, own->errors), ST_OK); /* in its place */
+    st_plugin_withdraw(&plugin);                                   /* which is gone already */
+    st_plugin_withdraw(&other);
+    assert_string_not_equal(st_plugin_descriptor(load(own))->version, "2.385");
 }
 
 TEST_OF(explanations_have_terms_or_reasons, fixture *own, set_up_plugins, tear_down)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 
 from ._errors import UnknownNameError
-from ._library import NULL, Buffer, Errors, Lock, Texts, encode, ffi, lib, text_of
+from ._library import NULL, Buffer, Errors, Lock, Texts, encode, ffi, lib, plugin_roots, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class Job:
         request = ffi.new("st_estimate_request *")
         request.size = ffi.sizeof("st_estimate_request")
         request.checks_warn = not check
-        kept = [Texts([f"{key}={text}" for key, text in self._keys.items()], "a key"), Texts(words), Texts(self._path)]
+        kept = [Texts([f"{key}={text}" for key, text in self._keys.items()], "a key"), Texts(words), Texts([*self._path, *plugin_roots()])]
         request.sets, request.set_count = kept[0].array, kept[0].count
         request.providers, request.provider_count = kept[1].array, kept[1].count
         request.folders, request.folder_count = kept[2].array, kept[2].count

@@ -50,6 +50,13 @@ def open_library(name: str):
                        "its folder with STEPTIME_LIBRARY")
 
 
+def plugin_roots() -> list[str]:
+    """Folders whose plugins/ are searched, after those that are asked for: a wheel's, and the build tree's."""
+    roots = (os.path.join(os.path.dirname(_here), ".steptime.mesonpy.libs", "steptime"),
+             os.path.dirname(os.path.dirname(os.path.dirname(_here))))
+    return [one for one in roots if os.path.isdir(os.path.join(one, "plugins", "nccl-whitebox"))]
+
+
 def _open(path: str):
     try:
         return ffi.dlopen(path)
@@ -60,11 +67,18 @@ def _open(path: str):
 def _checked(library):
     try:
         found = ffi.string(library.st_version()).decode()
-    except AttributeError:
+    except (AttributeError, ffi.error):
         found = "older than 0.1.0"
     if found != _RELEASE:
         raise LibraryError(f"libsteptime is of release {found}, this module of {_RELEASE}: install both from one release")
     return library
+
+
+def has(library, name: str) -> bool:
+    try:
+        return getattr(library, name) is not None
+    except (AttributeError, ffi.error):
+        return False
 
 
 lib = _checked(open_library("steptime"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from . import _library
 from ._job import Job, Quantity, _Unit, refine_words, refinements, value_text
-from ._library import NULL, Errors, Texts, encode, ffi, lib, refuse_in_provider, text_of
+from ._library import NULL, Errors, Texts, encode, ffi, lib, plugin_roots, refuse_in_provider, text_of
 from ._table import Column, Table, column_of, text_column
 
 _PIECE = 1 << 12  # rows that a thread computes at once
@@ -41,7 +41,7 @@ class _Request:
 
 def open_paths(folders: Sequence[str], errors: Errors):
     """The search path, and an arena for what is read along it."""
-    made, texts = ffi.new("st_paths **"), Texts(folders, "a folder")
+    made, texts = ffi.new("st_paths **"), Texts([*folders, *plugin_roots()], "a folder")
     errors.settle(lib.st_paths_create(texts.array, texts.count, made, errors.list), "the search path", 4)
     arena = lib.st_arena_create()
     if not arena:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from ._job import Job, Picture, value_text
-from ._library import NULL, Buffer, Errors, Lock, Texts, encode, ffi, lib, open_library, text_of
+from ._library import NULL, Buffer, Errors, Lock, Texts, encode, ffi, has, lib, open_library, text_of
 from ._table import Table, column_of
 
 _lock = Lock("a tool of steptime")
@@ -15,7 +15,8 @@ _libraries: dict[str, object] = {}
 
 def _tool(name: str):
     if name not in _libraries:
-        _libraries[name] = open_library(f"steptime-{name}")
+        # A wheel has one library for all.
+        _libraries[name] = lib if has(lib, f"st_{name}_run") else open_library(f"steptime-{name}")
     return _libraries[name]
 
 
