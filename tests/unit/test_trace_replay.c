@@ -157,7 +157,7 @@ static void show_view(fixture *own, const st_path_view *view, size_t top)
 
 static void show_path(fixture *own, size_t top)
 {
-    show_view(own, &(st_path_view){path_rows, COUNT(path_rows), 110000}, top);
+    show_view(own, &(st_path_view){path_rows, COUNT(path_rows), 110000, 0}, top);
 }
 
 TEST_OF(tasks_that_add_most_are_shown_in_order, fixture *own, set_up, tear_down)
@@ -198,7 +198,7 @@ TEST_OF(tasks_that_add_nothing_are_shown, fixture *own, set_up, tear_down)
 {
     st_path_row rows[] = {path_rows[0], path_rows[2], path_rows[4]};
     rows[1].adds_ns = 0;
-    const st_path_view view = {rows, COUNT(rows), 60000};
+    const st_path_view view = {rows, COUNT(rows), 60000, 0};
     show_view(own, &view, 0);
     SAYS(own, "cudaLaunchKernel", "0.050 ms 0.000 ms 0.0 % 5 7 gemm sgemm stream", "last");
     show_view(own, &view, 2);

@@ -36,10 +36,9 @@ typedef struct late_edge {
 
 /* What a launch waits for while the launch queue is full. */
 typedef struct slot {
-    uint32_t frees; /* the task whose end makes room, an event */
-    bool lags;      /* its own task may begin as soon as there is room */
-    bool blocks;    /* in the recording */
-    int64_t usual_ns;
+    uint32_t frees;    /* the task whose end makes room, an event */
+    uint32_t usual_ns; /* of the call; at the largest number where it does not fit */
+    bool lags;         /* its own task may begin as soon as there is room */
 } slot;
 
 typedef struct rank_build {
@@ -49,7 +48,7 @@ typedef struct rank_build {
     uint32_t rank;           /* of the graph */
     int64_t shift_ns;        /* from times of the file to those of the graph */
     st_lists waits;          /* by event: dependencies, on GPU tasks of other streams */
-    uint32_t *instance_of;   /* by event: an instance of the graph, or 0 */
+    uint32_t *instance_of;   /* by event: an instance of the graph, or 0; NULL: there are none */
     int64_t *transfer_ns;    /* by event, in an instance */
     uint32_t *before;        /* by event: the task before it on its stream */
     st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
@@ -212,6 +211,7 @@ static const int64_t WAKE_UP_NS = 100000;
 typedef struct thread_builder {
     builder *b;
     rank_build *r;
+    st_arena *scratch; /* until the threads are built */
     cut *cuts;
     size_t count;
     st_task_id *marks;   /* by dependency */
@@ -228,7 +228,7 @@ typedef struct thread_builder {
 
 static void add_cut(thread_builder *t, const cut *one)
 {
-    ST_XAPPEND(t->b->scratch, t->cuts, t->count, *one);
+    ST_XAPPEND(t->scratch, t->cuts, t->count, *one);
 }
 
 static const st_trace_event *event_at(const thread_builder *t, uint32_t event)
@@ -432,7 +432,7 @@ static void add_cut_task(thread_builder *t, const cut *one)
 /* Adds the host tasks of a rank, and the edges between its threads. */
 static void build_threads(builder *b, rank_build *r)
 {
-    thread_builder t = {.b = b, .r = r, .room = ST_TRACE_NONE};
+    thread_builder t = {.b = b, .r = r, .scratch = st_xarena(), .room = ST_TRACE_NONE};
     st_arena *arena = b->out->arena;
     st_trace_rank *out = r->out;
     size_t tracks = r->order->trace->track_count + 1;
@@ -484,6 +484,7 @@ static void build_threads(builder *b, rank_build *r)
             add_cut_task(&t, &cuts[i]);
         first = end;
     }
+    st_arena_destroy(t.scratch);
     const st_dependencies *found = &t.r->dependencies;
     for (size_t i = 0; i < found->count; i++) {
         if (found->items[i].kind == ST_DEPEND_THREAD)
@@ -666,7 +667,7 @@ static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t 
     int64_t start = e->start_ns > *stream_end_ns ? e->start_ns : *stream_end_ns;
     int64_t end = st_trace_end_ns(e) > start ? st_trace_end_ns(e) : start;
     int64_t delay = !pinned && start > ready ? start - ready : 0;
-    uint32_t instance = r->instance_of[event];
+    uint32_t instance = r->instance_of == NULL ? 0 : r->instance_of[event];
     st_task_spec spec = {.resource = resource,
                          .name = add_name(b, r->order->trace->names[e->name]),
                          .category = b->class_categories[e->class_],
@@ -686,7 +687,8 @@ static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t 
         first = add_delay(b, r, resource, &late);
     }
     r->out->tasks[event] = add_task(b, &spec);
-    r->before[event] = before;
+    if (r->before != NULL)
+        r->before[event] = before;
     *stream_end_ns = end;
     /* The first task of a GPU task: its delay, or itself. */
     const st_task_id wait_first = first != ST_TASK_NONE ? first : r->out->tasks[event];
@@ -710,6 +712,14 @@ static st_resource_kind stream_kind(const rank_build *r, uint32_t track)
     return 2 * communication > count ? ST_RESOURCE_COMMUNICATION : ST_RESOURCE_COMPUTE;
 }
 
+/* Whether a launch waits for room. Of a queue that was never full every 16th does, which lets the
+ * host be ahead by as many, and saves memory. */
+static bool waits_for_room(const st_launch_queue *q, size_t entry)
+{
+    enum { APART = 16 };
+    return q->entries[entry].frees != ST_TRACE_NONE && (q->is_seen || entry % APART == 0);
+}
+
 /* Which launches wait for room in the launch queue. */
 static void find_slots(builder *b, rank_build *r)
 {
@@ -718,6 +728,11 @@ static void find_slots(builder *b, rank_build *r)
     st_trace_queue *out = &r->out->queue;
     st_arena *scratch = st_xarena();
     st_queues_find(r->order, scratch, &queues);
+    size_t most = 0;
+    for (size_t i = 0; i < queues.count; i++)
+        for (size_t k = 0; k < queues.items[i].count; k++)
+            most += waits_for_room(&queues.items[i], k);
+    r->slots = st_xalloc(b->scratch, most + 1, sizeof *r->slots);
     for (size_t i = 0; i < queues.count; i++) {
         const st_launch_queue *q = &queues.items[i];
         out->depth = q->depth > out->depth ? q->depth : out->depth;
@@ -725,11 +740,11 @@ static void find_slots(builder *b, rank_build *r)
         out->usual_ns = q->is_seen ? q->usual_ns : out->usual_ns;
         for (size_t k = 0; k < q->count; k++) {
             const st_queue_entry *one = &q->entries[k];
-            if (one->frees == ST_TRACE_NONE)
+            if (!waits_for_room(q, k))
                 continue;
             bool lags = q->depth < SHALLOW || !q->is_stream;
-            ST_XAPPEND(b->scratch, r->slots, r->slot_count,
-                       (slot){one->frees, lags, one->blocks, q->usual_ns});
+            uint32_t usual_ns = q->usual_ns < UINT32_MAX ? (uint32_t)q->usual_ns : UINT32_MAX;
+            r->slots[r->slot_count++] = (slot){one->frees, usual_ns, lags};
             r->slot_of[one->call] = (uint32_t)r->slot_count;
         }
     }
@@ -831,9 +846,11 @@ static void allocate_rank(builder *b, rank_build *r)
     r->lag_of_call = st_xalloc(b->scratch, events, sizeof *r->lag_of_call);
     r->cut_of_call = st_xalloc(b->scratch, events, sizeof *r->cut_of_call);
     r->slot_of = st_xalloc(b->scratch, events, sizeof *r->slot_of);
-    r->instance_of = st_xalloc(b->scratch, events, sizeof *r->instance_of);
-    r->transfer_ns = st_xalloc(b->scratch, events, sizeof *r->transfer_ns);
-    r->before = st_xalloc(b->scratch, events, sizeof *r->before);
+    if (b->collation.instance_count + b->collation.messages.count > 0) {
+        r->instance_of = st_xalloc(b->scratch, events, sizeof *r->instance_of);
+        r->transfer_ns = st_xalloc(b->scratch, events, sizeof *r->transfer_ns);
+        r->before = st_xalloc(b->scratch, events, sizeof *r->before);
+    }
     st_lists_make(&r->waits, r->order->trace->event_count, r->dependencies.count, waiter_of,
                   &r->dependencies, b->scratch);
     for (size_t i = 0; i < events; i++) {
@@ -1069,7 +1086,7 @@ static st_status build(builder *b)
     for (size_t i = 0; i < count && b->status == ST_OK; i++)
         build_rank(b, &b->ranks[i]);
     add_arrivals(b);
-    return b->status == ST_OK ? st_graph_seal(b->graph, b->errors) : b->status;
+    return b->status;
 }
 
 st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, st_errors *errors)
@@ -1105,11 +1122,13 @@ st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
     status = build(&b);
     for (size_t i = 0; i < set->count; i++)
         st_order_free(&b.orders[i]);
+    st_arena_destroy(b.scratch); /* before sealing, which needs memory of its own */
+    if (status == ST_OK)
+        status = st_graph_seal(b.graph, errors);
     if (status == ST_OK)
         *graph = b.out;
     else
         st_trace_graph_destroy(b.out);
-    st_arena_destroy(b.scratch);
     return status;
 }
 

@@ -65,9 +65,8 @@ void st_replayed_device(const st_trace_graph *graph, const st_replay *replay, si
     free(intervals);
 }
 
-/* The path to what ends last; threads that only watch go on at their own pace. */
-static st_status path_of(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
-                         const st_path_step **steps, size_t *count, st_errors *errors)
+st_status st_replayed_path(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
+                           const st_path_step **steps, size_t *count, st_errors *errors)
 {
     size_t resources = st_graph_resource_count(graph->graph);
     bool *watches = st_xalloc(arena, resources + 1, sizeof *watches);
@@ -100,7 +99,7 @@ st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay
     *times = (st_trace_times){.tasks = st_xalloc(arena, count + 1, sizeof *times->tasks)};
     for (size_t i = 0; i < count; i++)
         times->tasks[i] = st_replay_task(replay, (st_task_id)i);
-    return path_of(graph, replay, arena, &times->path, &times->path_count, errors);
+    return st_replayed_path(graph, replay, arena, &times->path, &times->path_count, errors);
 }
 
 int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay)
@@ -186,7 +185,7 @@ static st_status replay_extreme(checker *c, const extreme *one)
                         [PART_LAUNCH] = &row->launch_ns,
                         [PART_LATE] = &row->late_ns,
                         [PART_GPU] = &row->gpu_ns};
-    status = path_of(c->graph, c->replay, c->arena, &steps, &count, c->errors);
+    status = st_replayed_path(c->graph, c->replay, c->arena, &steps, &count, c->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         int64_t end_ns = st_replay_task(c->replay, steps[i].task).end_ns;
         if (end_ns > reached_ns)
@@ -326,7 +325,7 @@ static st_status find_path(st_trace_replay_report *report, const st_replay *repl
     size_t count = 0;
     size_t categories = st_graph_category_count(graph);
     st_trace_tally *tallies = st_xalloc(arena, categories + 1, sizeof *tallies);
-    st_status status = path_of(report->graph, replay, arena, &steps, &count, errors);
+    st_status status = st_replayed_path(report->graph, replay, arena, &steps, &count, errors);
     if (status != ST_OK)
         return status;
     int64_t reached = 0;

@@ -77,6 +77,9 @@ void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size
 /* The same of one of its devices, by number; -1: of all as one. */
 void st_replayed_device(const st_trace_graph *graph, const st_replay *replay, size_t rank,
                         int64_t device, bool all_threads, st_trace_breakdown *time);
+/* The path to what ends last; threads that only watch go on at their own pace. */
+st_status st_replayed_path(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
+                           const st_path_step **steps, size_t *count, st_errors *errors);
 /* What a replay that ran says of every task, in `arena`. */
 st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
                             st_trace_times *times, st_errors *errors) ST_NODISCARD;

@@ -8,47 +8,83 @@
 
 enum { TEXT = 48 };
 
-st_status st_view_path(st_trace_graph *graph, bool delays, st_arena *arena, st_path_view *view,
-                       st_errors *errors)
+static int compare_times(const void *left, const void *right)
 {
-    st_trace_times times = {0};
+    return ST_ORDER(*(const int64_t *)right, *(const int64_t *)left);
+}
+
+/* What one of `count` steps must add to be among the `top` that add most, 0: all are; and how many
+ * of those that add just that are. */
+static int64_t least_of_top(int64_t *adds_ns, size_t count, size_t top, size_t *equal)
+{
+    *equal = count;
+    if (top == 0 || top >= count)
+        return 0;
+    st_sort(adds_ns, count, sizeof *adds_ns, compare_times);
+    *equal = 0;
+    while (*equal < top && adds_ns[top - 1 - *equal] == adds_ns[top - 1])
+        ++*equal;
+    return adds_ns[top - 1];
+}
+
+/* Rows of the steps that add at least so much: a path of millions has few of them. */
+static void make_rows(const st_trace_graph *graph, const st_replay *replay,
+                      const st_path_step *steps, size_t count, int64_t least_ns, size_t equal,
+                      st_arena *arena, st_path_view *view)
+{
+    int64_t reached_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        st_task_time time = st_replay_task(replay, steps[i].task);
+        int64_t adds_ns = time.end_ns > reached_ns ? time.end_ns - reached_ns : 0;
+        reached_ns += adds_ns;
+        if (adds_ns == 0 || adds_ns < least_ns || (adds_ns == least_ns && equal == 0))
+            continue;
+        equal -= adds_ns == least_ns;
+        st_task_view task = st_graph_task(graph->graph, steps[i].task);
+        st_path_row row = {.task = task,
+                           .resource = st_graph_resource_name(graph->graph, task.resource),
+                           .why = i > 0 ? st_edge_kind_name(steps[i].edge) : "",
+                           .start_ns = time.start_ns,
+                           .end_ns = time.end_ns,
+                           .adds_ns = adds_ns};
+        ST_XAPPEND(arena, view->rows, view->count, row);
+    }
+    view->length_ns = reached_ns;
+}
+
+st_status st_view_path(st_trace_graph *graph, bool delays, size_t top, st_arena *arena,
+                       st_path_view *view, st_errors *errors)
+{
+    const st_path_step *steps = NULL;
+    size_t count = 0;
+    st_arena *scratch = st_xarena();
     st_replay *replay = st_xmemory(st_replay_create(graph->graph));
     st_status status = st_trace_graph_delays(graph, delays, errors);
     if (status == ST_OK)
         status = st_replay_run(replay, errors);
     if (status == ST_OK)
-        status = st_replayed_times(graph, replay, arena, &times, errors);
+        status = st_replayed_path(graph, replay, scratch, &steps, &count, errors);
     if (status == ST_OK) {
+        int64_t *adds_ns = st_xmalloc((count + 1) * sizeof *adds_ns);
         int64_t reached_ns = 0;
-        *view = (st_path_view){.rows = st_xalloc(arena, times.path_count + 1, sizeof *view->rows)};
-        for (size_t i = 0; i < times.path_count; i++) {
-            const st_path_step *step = &times.path[i];
-            st_task_time time = times.tasks[step->task];
-            st_task_view task = st_graph_task(graph->graph, step->task);
-            int64_t adds_ns = time.end_ns > reached_ns ? time.end_ns - reached_ns : 0;
-            reached_ns += adds_ns;
-            if (adds_ns == 0)
-                continue;
-            view->rows[view->count++] =
-                (st_path_row){.task = task,
-                              .resource = st_graph_resource_name(graph->graph, task.resource),
-                              .why = i > 0 ? st_edge_kind_name(step->edge) : "",
-                              .start_ns = time.start_ns,
-                              .end_ns = time.end_ns,
-                              .adds_ns = adds_ns};
+        *view = (st_path_view){0};
+        for (size_t i = 0; i < count; i++) {
+            int64_t end_ns = st_replay_task(replay, steps[i].task).end_ns;
+            if (end_ns > reached_ns)
+                adds_ns[view->total++] = end_ns - reached_ns;
+            reached_ns = end_ns > reached_ns ? end_ns : reached_ns;
         }
-        view->length_ns = reached_ns;
+        size_t equal = 0;
+        int64_t least_ns = least_of_top(adds_ns, view->total, top, &equal);
+        make_rows(graph, replay, steps, count, least_ns, equal, arena, view);
+        free(adds_ns);
     }
     st_replay_destroy(replay);
+    st_arena_destroy(scratch);
     return status;
 }
 
 /* ---- the result ---- */
-
-static int compare_times(const void *left, const void *right)
-{
-    return ST_ORDER(*(const int64_t *)right, *(const int64_t *)left);
-}
 
 void st_view_path_result(const st_path_view *view, size_t top, bool full_names, st_arena *arena,
                          st_result *result)
@@ -71,11 +107,12 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
     }
     int64_t shown_ns = 0;
     size_t shown = 0;
+    size_t total = view->total > view->count ? view->total : view->count;
     st_node *root = st_result_begin(result, arena);
     st_put_ns(root, "length_ns", view->length_ns);
-    st_put_count(root, "tasks", view->count);
+    st_put_count(root, "tasks", total);
     st_say(root, "critical path of %s, %zu tasks; the largest contributions in order of time\n\n",
-           st_ms_text(view->length_ns, text, TEXT), view->count);
+           st_ms_text(view->length_ns, text, TEXT), total);
     st_table *table = st_say_columns(root, ">begins|>adds|>share|>rank|on|category|*task|after");
     st_node *rows = st_put_list(root, "path");
     for (size_t i = 0; i < view->count; i++) {
@@ -102,9 +139,9 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
         shown++;
     }
     st_table_show(table, rows, ".start,.adds,.share,rank,on,category,.name,why");
-    st_put_count(root, "others", view->count - shown);
+    st_put_count(root, "others", total - shown);
     st_put_ns(root, "others_ns", view->length_ns - shown_ns);
-    st_say(root, "  %zu others add %s\n", view->count - shown,
+    st_say(root, "  %zu others add %s\n", total - shown,
            st_ms_text(view->length_ns - shown_ns, text, TEXT));
     st_result_csv(result, "path", "start_ns,end_ns,adds_ns,rank,on,category,name,why");
 }

@@ -629,8 +629,8 @@ static st_status view_path(cli_run *run, const cli_recorded *recorded, st_result
 {
     const path_options *options = run->options;
     st_path_view view;
-    st_status status =
-        st_view_path(recorded->graph, !options->no_delays, run->arena, &view, run->errors);
+    st_status status = st_view_path(recorded->graph, !options->no_delays, (size_t)options->top,
+                                    run->arena, &view, run->errors);
     if (status == ST_OK)
         st_view_path_result(&view, (size_t)options->top, options->full_names, run->arena, result);
     return status;
