@@ -27,23 +27,33 @@ static int64_t least_of_top(int64_t *adds_ns, size_t count, size_t top, size_t *
     return adds_ns[top - 1];
 }
 
-/* Rows of the steps that add at least so much: a path of millions has few of them. */
-static void make_rows(const st_trace_graph *graph, const st_replay *replay,
-                      const st_path_step *steps, size_t count, int64_t least_ns, size_t equal,
-                      st_arena *arena, st_path_view *view)
+/* A path that was replayed, and which of its steps become rows. */
+typedef struct path_rows {
+    const st_trace_graph *graph;
+    const st_replay *replay;
+    const st_path_step *steps;
+    size_t count;
+    int64_t least_ns; /* rows add at least so much */
+    size_t equal;     /* so many of those that add just that */
+} path_rows;
+
+/* Of a path of millions few steps become rows. */
+static void make_rows(path_rows *rows, st_arena *arena, st_path_view *view)
 {
     int64_t reached_ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        st_task_time time = st_replay_task(replay, steps[i].task);
+    for (size_t i = 0; i < rows->count; i++) {
+        const st_path_step *step = &rows->steps[i];
+        st_task_time time = st_replay_task(rows->replay, step->task);
         int64_t adds_ns = time.end_ns > reached_ns ? time.end_ns - reached_ns : 0;
         reached_ns += adds_ns;
-        if (adds_ns == 0 || adds_ns < least_ns || (adds_ns == least_ns && equal == 0))
+        if (adds_ns == 0 || adds_ns < rows->least_ns ||
+            (adds_ns == rows->least_ns && rows->equal == 0))
             continue;
-        equal -= adds_ns == least_ns;
-        st_task_view task = st_graph_task(graph->graph, steps[i].task);
+        rows->equal -= adds_ns == rows->least_ns;
+        st_task_view task = st_graph_task(rows->graph->graph, step->task);
         st_path_row row = {.task = task,
-                           .resource = st_graph_resource_name(graph->graph, task.resource),
-                           .why = i > 0 ? st_edge_kind_name(steps[i].edge) : "",
+                           .resource = st_graph_resource_name(rows->graph->graph, task.resource),
+                           .why = i > 0 ? st_edge_kind_name(step->edge) : "",
                            .start_ns = time.start_ns,
                            .end_ns = time.end_ns,
                            .adds_ns = adds_ns};
@@ -74,9 +84,9 @@ st_status st_view_path(st_trace_graph *graph, bool delays, size_t top, st_arena 
                 adds_ns[view->total++] = end_ns - reached_ns;
             reached_ns = end_ns > reached_ns ? end_ns : reached_ns;
         }
-        size_t equal = 0;
-        int64_t least_ns = least_of_top(adds_ns, view->total, top, &equal);
-        make_rows(graph, replay, steps, count, least_ns, equal, arena, view);
+        path_rows rows = {.graph = graph, .replay = replay, .steps = steps, .count = count};
+        rows.least_ns = least_of_top(adds_ns, view->total, top, &rows.equal);
+        make_rows(&rows, arena, view);
         free(adds_ns);
     }
     st_replay_destroy(replay);
