@@ -93,7 +93,7 @@ TEST_OF(rows_are_what_a_user_gets, fixture *own, set_up, tear_down)
 {
     const char *folder = getenv("STEPTIME_DATA");
     const char *every = getenv("STEPTIME_EVERY");
-    const size_t step = every != NULL ? (size_t)atoi(every) : EVERY;
+    const size_t step = every != NULL ? (size_t)strtoul(every, NULL, 10) : EVERY;
     const st_table_source *sources = NULL;
     size_t source_count = 0;
     size_t compared = 0;
