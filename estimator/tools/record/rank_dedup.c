@@ -65,7 +65,8 @@ typedef struct search {
     size_t axis_count;
     uint32_t bases[MOST_BASES];
     size_t base_count;
-    bool failed; /* a rank is bad although its splits were right */
+    bool failed;   /* a rank is bad although its splits were right */
+    bool one_role; /* all ranks but the first do the same */
 } twin_search;
 
 /* ---- running ranks ---- */
@@ -420,6 +421,40 @@ static bool goes_on(const twin_search *search, st_status status)
     return status == ST_OK && !search->failed && !search->dedup->is_complete;
 }
 
+/*
+ * Data parallelism alone: all communicators have all ranks, and every rank that ran does the same
+ * but the first, which also saves and samples. Then no grid is looked for, but a few ranks more are
+ * run.
+ */
+static st_status try_one_role(twin_search *search)
+{
+    enum { MORE = 8 };
+    const uint32_t world = search->dedup->world;
+    const uint64_t usual = search->hash[world - 1];
+    bool one = usual != 0;
+    for (size_t i = 0; i < search->member_count && one; i++)
+        one = search->members[i].ranks == (int32_t)world;
+    for (uint32_t i = 1; i < world && one; i++)
+        one = !search->ran[i] || search->hash[i] == usual;
+    if (!one)
+        return ST_OK;
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t asked = search->request->devices < world ? search->request->devices : 1;
+    size_t count = 0;
+    for (size_t i = 0; i < MORE; i++) {
+        count += !search->ran[asked];
+        want(search, asked);
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        asked = i == 0 ? 1 : (uint32_t)((state >> 33) % world);
+    }
+    st_status status = run_wanted(search);
+    for (uint32_t i = 1; i < world; i++)
+        one = one && (!search->ran[i] || search->hash[i] == usual);
+    search->one_role = one && goes_on(search, status);
+    search->dedup->proven = search->one_role ? count : 0;
+    return status;
+}
+
 static st_status search_grid(twin_search *search)
 {
     uint32_t world = search->dedup->world;
@@ -429,6 +464,10 @@ static st_status search_grid(twin_search *search)
     for (size_t i = 0; i < ST_COUNT(first); i++)
         want(search, first[ST_COUNT(first) - 1 - i]);
     st_status status = run_wanted(search);
+    if (goes_on(search, status))
+        status = try_one_role(search);
+    if (search->one_role)
+        return status;
     memcpy(search->bases, first, 3 * sizeof *first);
     search->base_count = 3;
     bool surprise = true;
@@ -474,6 +513,8 @@ st_status st_rank_dedup_run(st_fleet *fleet, const st_launch_request *request, s
     for (uint32_t i = 0; i < world && status == ST_OK; i++) {
         bool gridded = search->axis_count > 0 && !dedup->is_complete && !search->ran[i];
         uint32_t corner = gridded ? corner_of(search, i) : i;
+        if (search->one_role && !search->ran[i])
+            corner = world - 1;
         dedup->run += search->ran[i];
         dedup->as[i] = search->ran[corner] ? (int32_t)corner : -1;
     }
