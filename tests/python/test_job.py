@@ -53,6 +53,9 @@ def test_keys(job):
     assert job['constants.overlap_slowdown'] == 1 and not job.key('constants.overlap_slowdown').is_given
     job['constants.overlap_slowdown'] = 1.125
     assert job['constants.overlap_slowdown'] == 1.125
+    assert 'parallel' not in job and 'constants.nothing' not in job
+    with pytest.raises(KeyError, match='parallel is a section, not a key'):
+        job['parallel']
     assert 'parallel.tp' in job and 'parallel.tpp' not in job and 'parallel.tp' in job.keys()
     job['model'] = 'llama3-70b'
     assert job['model'] == 'llama3-70b' and job['model.layers'] == 80
@@ -136,7 +139,7 @@ def test_reports_and_pictures(job, tmp_path):
     assert report._repr_html_().count('<details>') == 2
     explanation = job.explain('step_time')
     html = explanation._repr_html_()
-    assert html.count('<details') == html.count('</details>') > 20 and explanation.data['explanation']['name'] == 'step_time'
+    assert html.count('<details') == html.count('</details>') > 20 and len(html) < 500000 and explanation.data['explanation']['name'] == 'step_time'
     assert len(job.explain('step_time', levels=1).text) < len(explanation.text)
     job.timeline.save(tmp_path / 'step.svg')
     assert (tmp_path / 'step.svg').read_text().startswith('<svg')

@@ -100,6 +100,12 @@ def test_its_units_are_not_the_sheets():
     assert 'no open function or cell' in wrong(ring, name='all_reduction')
     with pytest.raises(st.UnitError, match="did you mean 'GB/s'"):
         made(ring, 'GBps')
+    with pytest.raises(st.ProviderError, match="invalid name, 'a b'"):
+        made(ring, name='a b')
+    with pytest.raises(TypeError, match='a provider is a function'):
+        made(3)
+    with pytest.raises(TypeError, match='a map from names to units'):
+        made(ring, reads=['size'])
     with pytest.raises(TypeError, match='providers made with'):
         st.Job(JOB, refine=ring)
 

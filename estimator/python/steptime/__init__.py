@@ -11,8 +11,8 @@ names of cells those of the sheet. docs/python.md is the guide.
 """
 from __future__ import annotations
 
-from ._errors import (CheckError, Error, LibraryError, MathError, Message, ProviderError, SteptimeWarning, UnitError,
-                      UnknownNameError)
+from ._errors import (CheckError, Error, FileError, InputError, LibraryError, MathError, Message, ProviderError,
+                      SteptimeWarning, UnitError, UnknownNameError)
 from ._job import Cell, Explanation, Job, Key, Picture, Quantity, Report
 
 __version__ = "0.1.0"
@@ -26,7 +26,7 @@ _LATER = {
     "provider": "_provider", "Provider": "_provider",
 }
 
-__all__ = ["Cell", "CheckError", "Error", "Explanation", "Job", "Key", "LibraryError", "MathError", "Message", "Picture",
+__all__ = ["Cell", "CheckError", "Error", "Explanation", "FileError", "InputError", "Job", "Key", "LibraryError", "MathError", "Message", "Picture",
            "ProviderError", "Quantity", "Report", "SteptimeWarning", "UnitError", "UnknownNameError", *_LATER]
 
 

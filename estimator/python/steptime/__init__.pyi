@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-from ._errors import (CheckError as CheckError, Error as Error, LibraryError as LibraryError, MathError as MathError,
-                      Message as Message, ProviderError as ProviderError, SteptimeWarning as SteptimeWarning,
+from ._errors import (CheckError as CheckError, Error as Error, FileError as FileError, InputError as InputError,
+                      LibraryError as LibraryError, MathError as MathError, Message as Message, ProviderError as ProviderError, SteptimeWarning as SteptimeWarning,
                       UnitError as UnitError, UnknownNameError as UnknownNameError)
 from ._job import (Cell as Cell, Explanation as Explanation, Job as Job, Key as Key, Picture as Picture,
                    Quantity as Quantity, Report as Report)

@@ -75,19 +75,19 @@ class ProviderError(Error, RuntimeError):
     """A plugin or a provider in Python refused or failed; what a function raised is its `__cause__`."""
 
 
-class _ValueError(Error, ValueError):
-    __qualname__ = __name__ = "ValueError"
+class InputError(Error, ValueError):
+    """A value, a text or a file that does not mean what it should; the text says what is expected."""
 
 
-class _FileError(Error, OSError):
-    __qualname__ = __name__ = "FileError"
+class FileError(Error, OSError):
+    """A file that cannot be read or written."""
 
     __str__ = Error.__str__
 
 
 # By st_status (steptime/status.h).
-_KINDS = {-1: MemoryError, -2: _FileError, -3: _ValueError, -4: _ValueError, -5: UnitError, -6: UnknownNameError, -7: _ValueError,
-          -8: _ValueError, -9: MathError, -10: CheckError, -11: _ValueError, -12: ProviderError}
+_KINDS = {-1: MemoryError, -2: FileError, -3: InputError, -4: InputError, -5: UnitError, -6: UnknownNameError, -7: InputError,
+          -8: InputError, -9: MathError, -10: CheckError, -11: InputError, -12: ProviderError}
 
 
 def error_of(status: int, messages: tuple[Message, ...], what: str) -> Exception:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 _ROWS = 50
+_NODES = 600
 _NUMBER = ' style="text-align:right;font-variant-numeric:tabular-nums"'
 
 
@@ -53,10 +54,21 @@ def report_html(report) -> str:
 
 
 def explanation_html(explanation) -> str:
-    return _node(explanation.data["explanation"], 0)
+    root = explanation.data["explanation"]
+    return _node(root, 0, _depth(root))
 
 
-def _node(node: dict, depth: int) -> str:
+def _depth(root: dict) -> int:
+    """How deep a tree of at most _NODES goes."""
+    depth, count, level = 0, 0, [root]
+    while level and count + len(level) <= _NODES:
+        count += len(level)
+        depth += 1
+        level = [one for node in level for one in node.get("operands", [])]
+    return max(1, depth)
+
+
+def _node(node: dict, depth: int, most: int) -> str:
     value = node.get("value")
     shown = f"{value:.4g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
     unit = node.get("unit") or ""
@@ -70,6 +82,10 @@ def _node(node: dict, depth: int) -> str:
     source = " · ".join(str(node[key]) for key in ("key", "cite", "place") if node.get(key))
     if source:
         lines.append(f"<div><small>{escape(source)}</small></div>")
-    inner = "".join(lines) + "".join(_node(one, depth + 1) for one in node.get("operands", []))
+    below = node.get("operands", [])
+    if below and depth + 1 >= most:
+        lines.append(f"<div><small>{len(below)} more below: explain {escape(str(node.get('name') or 'it'))}</small></div>")
+        below = []
+    inner = "".join(lines) + "".join(_node(one, depth + 1, most) for one in below)
     style = ' style="margin-left:1.2em"'
     return f"<details{style}{' open' if depth == 0 else ''}><summary>{head}</summary>{inner}</details>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
-from ._errors import UnknownNameError
+from ._errors import InputError, UnknownNameError
 from ._library import NULL, Buffer, Errors, Lock, Texts, encode, ffi, lib, plugin_roots, text_of
 
 TYPE_CHECKING = False
@@ -309,7 +309,10 @@ class Job:
         found.size = ffi.sizeof("st_estimate_key")
         name = ffi.new("char[]", encode(path, "a key"))
         with self._lock:
-            self._errors.settle(lib.st_estimate_read_key(self._estimate, name, found, self._errors.list), path, 2)
+            try:
+                self._errors.settle(lib.st_estimate_read_key(self._estimate, name, found, self._errors.list), path, 2)
+            except InputError as fault:  # a section, a constant that nothing reads
+                raise UnknownNameError(str(fault), fault.messages) from None
             return Key(found)
 
     def __getitem__(self, key: str) -> Quantity | float | int | bool | str | None:

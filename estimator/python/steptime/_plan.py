@@ -76,6 +76,8 @@ def sweep(job: Job | str, over: Mapping[str, object], *, cells: Sequence[str] = 
     the language of sheets, `zip` advances all keys together, `sample` draws that many rows evenly. `threads`: 0 for every core.
     """
     refuse_in_provider("steptime.sweep")
+    if not isinstance(over, Mapping):
+        raise TypeError(f"a sweep goes over a map from keys to values such as {{'batch.micro': [1, 2]}}, not {over!r}")
     request = _Request(job, cells, where, left_out=over)
     axes = Texts([_axis(key, values) for key, values in over.items()], "an axis")
     asked = ffi.new("st_grid_request *", {"axes": axes.array, "axis_count": axes.count, "zip": zip, "sample": sample, "seed": seed})

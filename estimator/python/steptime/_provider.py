@@ -199,6 +199,11 @@ def provider(name: str, *, unit: str, reads: Mapping[str, str], doc: str = "", c
     unit in which it gets it: arguments of the function of the sheet, cells, inputs, or keys of the job. The units are checked
     against the sheet's. A row that has no value is NaN, which the report names with its numbers.
     """
+    if not isinstance(reads, Mapping):
+        raise TypeError(f"reads is {reads!r}, expected a map from names to units such as {{'size': 'B'}}")
+
     def make(function: Callable[..., object]) -> Provider:
+        if not callable(function) or not hasattr(function, "__name__"):
+            raise TypeError(f"a provider is a function, not {function!r}")
         return Provider(function, name, unit, reads, doc, cite)
     return make
