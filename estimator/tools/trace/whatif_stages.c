@@ -124,6 +124,22 @@ void st_whatif_find_stages(st_whatif *w)
     }
 }
 
+/* The file of a rank with kernels that send or receive, nobody knows which; NULL without one. */
+static const char *unnamed_messages(const st_whatif *w)
+{
+    for (size_t r = 0; r < w->graph->set->count; r++) {
+        const st_trace *trace = w->graph->set->ranks[r];
+        for (size_t i = 0; i < trace->event_count; i++) {
+            const st_trace_event *event = &trace->events[i];
+            if (st_trace_is_gpu(event) && event->class_ == ST_TRACE_COMMUNICATION &&
+                event->detail == ST_TRACE_NONE &&
+                strstr(trace->names[event->name], "SendRecv") != NULL)
+                return trace->file;
+        }
+    }
+    return NULL;
+}
+
 /* What the sizes of a pipeline mean needs all of its stages. */
 void st_whatif_check_stages(st_whatif *w)
 {
@@ -145,20 +161,19 @@ void st_whatif_check_stages(st_whatif *w)
                        "recorded",
                        graph->outside_messages);
     }
-    for (size_t r = 0; r < graph->set->count && of_job && w->status == ST_OK; r++) {
-        const st_trace *trace = graph->set->ranks[r];
-        for (size_t i = 0; i < trace->event_count && w->values.have[ST_WHATIF_PP] <= 0; i++) {
-            const st_trace_event *event = &trace->events[i];
-            if (event->class_ == ST_TRACE_COMMUNICATION && st_trace_is_gpu(event) &&
-                event->detail == ST_TRACE_NONE &&
-                strstr(trace->names[event->name], "SendRecv") != NULL)
-                st_whatif_refuse(w,
-                                 "%s: its kernels send and receive, and nothing says whether these "
-                                 "are messages of a pipeline" ST_EXPECTED
-                                 "--have parallel.pp=N, 1 for all-to-alls",
-                                 trace->file);
-        }
-    }
+    const char *unnamed = unnamed_messages(w);
+    if (of_job && unnamed != NULL && w->values.have[ST_WHATIF_PP] <= 0)
+        st_whatif_refuse(w,
+                         "%s: its kernels send and receive, and nothing says whether these are "
+                         "messages of a pipeline" ST_EXPECTED
+                         "--have parallel.pp=N, 1 for all-to-alls",
+                         unnamed);
+    if (set[ST_WHATIF_PP] + set[ST_WHATIF_MICROS] > 0 && unnamed != NULL && w->stages.count > 1)
+        st_whatif_refuse(
+            w,
+            "%s: its kernels do not say whether they send or receive, which passes are "
+            "found by" ST_EXPECTED "a recording of PyTorch 2.4 or later, which does",
+            unnamed);
     if (of_job && w->stages.is_ring)
         st_whatif_refuse(w, "the recorded ranks send to each other in a ring: stages with several "
                             "chunks cannot be laid out anew");
