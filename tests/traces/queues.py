@@ -26,7 +26,7 @@ MEDIAN_PERCENT, MOST_PERCENT = 0.3, 5.0
 @dataclasses.dataclass
 class Plan:
     seed: int
-    depth: int = 1024
+    depth: int = 1024  # 0: a call returns when its own kernel has ended (CUDA_LAUNCH_BLOCKING)
     by_device: bool = False
     streams: int = 1
     launches: int = 4000
@@ -38,7 +38,7 @@ class Plan:
 
 def draw(seed):
     r = random.Random(seed)
-    depth = r.choice([1, 2, 16, 300, 512, 1000, 1024, 1024])
+    depth = r.choice([0, 1, 2, 16, 300, 512, 1000, 1024, 1024])
     return Plan(seed, depth, r.random() < 0.5, r.choice([1, 1, 2]) if depth > 16 else 1,
                 r.choice([2500, 4000]), r.choice([20, 40, 90]), r.choice([4, 6]), r.choice([1, 3, 6]),
                 r.choice([0, 4]))
@@ -58,10 +58,11 @@ def run(plan, change):
         start = now
         now += plan.call_us * r.uniform(0.9, 1.1) / change.get("launch", 1) / change.get("host", 1)
         queue = begins.setdefault(0 if plan.by_device else stream, [])
-        if len(queue) >= plan.depth:
+        if plan.depth and len(queue) >= plan.depth:
             now = max(now, sorted(queue[-8 * plan.depth - 8:])[-plan.depth] + 0.4)
         begin = max(free[stream] + 0.8, now + 4)
         free[stream] = begin + length
+        now = now if plan.depth else begin + length + 3
         queue.append(begin)
         calls.append((start, now - start))
         kernels.append((begin, length, stream, kind))

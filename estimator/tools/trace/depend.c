@@ -445,6 +445,7 @@ typedef struct finder {
     size_t stream_count;
     int64_t return_ns; /* from a task's end to the return of the call that waits for it */
     bool *is_known;    /* by event: a call that waits for all, and all that it may wait for */
+    bool in_turn;      /* launches return when their tasks have ended (CUDA_LAUNCH_BLOCKING) */
 } finder;
 
 static void add(finder *f, uint32_t before, uint32_t after)
@@ -821,7 +822,7 @@ static void see_launch(finder *f, thread_state *thread, uint32_t call)
     thread->wait_count = 0;
     thread->last_task = tasks->items[end - 1];
     host_wait wait = wait_of_call(f, call);
-    if (end - first == 1 && blocks(f, &f->trace->events[call], tasks->items[first]))
+    if (end - first == 1 && (f->in_turn || blocks(f, &f->trace->events[call], tasks->items[first])))
         add_sync(f, tasks->items[first], &wait, true);
 }
 
@@ -863,6 +864,23 @@ static void see_call(finder *f, thread_state *thread, uint32_t call)
     }
 }
 
+/* Whether nearly all calls that launch a kernel return after its end: chance makes few of them. */
+static bool launches_in_turn(const finder *f)
+{
+    enum { LEAST = 8, PERCENT = 90 };
+    size_t kernels = 0;
+    size_t inside = 0;
+    for (size_t i = 0; i < f->trace->event_count; i++) {
+        const st_trace_event *event = &f->trace->events[i];
+        uint32_t call = f->order->call_of[i];
+        if (event->kind != ST_TRACE_KERNEL || call == ST_TRACE_NONE)
+            continue;
+        kernels++;
+        inside += st_trace_end_ns(event) <= st_trace_end_ns(&f->trace->events[call]);
+    }
+    return kernels >= LEAST && 100 * inside >= PERCENT * kernels;
+}
+
 static bool has_tasks(const finder *f, uint32_t call)
 {
     const uint32_t *starts = f->order->call_tasks.starts;
@@ -877,6 +895,7 @@ void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dep
         if (f.order->by_start.starts[t + 1] > f.order->by_start.starts[t])
             f.streams[f.stream_count++] = t;
     measure_return(&f);
+    f.in_turn = launches_in_turn(&f);
     st_trace_edges *edges = f.found->edges;
     for (size_t i = 0; i < f.stream_count; i++) {
         uint32_t track = f.streams[i];
