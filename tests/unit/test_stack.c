@@ -164,6 +164,13 @@ TEST_OF(faulty_recipes_are_refused, fixture *own, set_up, tear_down)
     assert_faults(own, "stack: cook@may\n", ST_ERR_VALUE,
                   "@/job.yaml:1:8: error: stack.release: found 'may', expected numbers and "
                   "dots, such as 25.11.02\n");
+    static const char *const odd[] = {"25..09", ".25", "25.", "24.07@25.09"};
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+        assert_faults(own, st_arena_printf(own->arena, "stack: cook@%s\n", odd[i]), ST_ERR_VALUE,
+                      st_arena_printf(own->arena,
+                                      "@/job.yaml:1:8: error: stack.release: found '%s', expected "
+                                      "numbers and dots, such as 25.11.02\n",
+                                      odd[i]));
     assert_faults(own, "stack: one@25.09\n", ST_ERR_VALUE,
                   "@/job.yaml:1:8: error: stack one has no releases: found '25.09', expected the "
                   "name alone\n");

@@ -30,13 +30,16 @@ int st_release_compare(const char *a, const char *b)
 
 static bool is_release(const char *text)
 {
-    return text[0] >= '0' && text[0] <= '9' && strspn(text, "0123456789.") == strlen(text);
+    const size_t length = strlen(text);
+    return length > 0 && strspn(text, "0123456789.") == length && text[0] != '.' &&
+           text[length - 1] != '.' && strstr(text, "..") == NULL;
 }
 
 const char *st_loader_split_release(st_loader *loader, const char *name, st_place place)
 {
-    const char *at = strrchr(name, '@');
-    if (at == NULL || at == name || at[1] == '\0' || strchr(at, '/') != NULL)
+    const char *slash = strrchr(name, '/');
+    const char *at = strchr(slash != NULL ? slash : name, '@');
+    if (at == NULL || at == name || at[1] == '\0')
         return name;
     st_job_value *release = &loader->job->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
     const char *bare = st_arena_copy(loader->arena, name, (size_t)(at - name));
