@@ -2,6 +2,8 @@
 /* Loading the MPI module; see ranks.h. */
 #include "cli/ranks.h"
 
+#include "steptime/tool/input_files.h"
+
 #include "search/mpi_module.h"
 
 #include <dlfcn.h>
@@ -66,8 +68,10 @@ st_status cli_ranks_begin(cli_run *run, cli_ranks *ranks)
     if (announced() <= 1)
         return ST_OK;
     ranks->module = open_beside_program();
-    if (ranks->module == NULL)
-        ranks->module = dlopen(STEPTIME_MODULES "/steptime-mpi.so", RTLD_NOW | RTLD_LOCAL);
+    const char *installed =
+        st_installed_folder(STEPTIME_LIBDIR "/steptime/steptime-mpi.so", run->arena);
+    if (ranks->module == NULL && installed != NULL)
+        ranks->module = dlopen(installed, RTLD_NOW | RTLD_LOCAL);
     int (*begin)(st_processes *) = NULL;
     if (ranks->module != NULL) {
         find(ranks->module, ST_MPI_BEGIN, &begin);

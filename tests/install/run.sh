@@ -63,7 +63,7 @@ verdict 'that program computes, too'
     grep -q "parallel.tq" "$work/log"
 verdict 'it tells what is wrong'
 
-"$program" plugin list --path "$library/steptime" >"$work/log" 2>&1 &&
+"$program" plugin list >"$work/log" 2>&1 &&
     grep -q "^nccl-whitebox .* ok  .*$library" "$work/log"
 verdict 'manifests are those of the installed plugins'
 
@@ -123,6 +123,35 @@ verdict 'the library carries its ABI number'
 
 (cd / && "$program" estimate gpt-3b-32x3090) >"$work/log" 2>&1
 verdict 'the installed program estimates'
+
+if command -v cmake >/dev/null; then
+    mkdir -p "$work/cmake"
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(consumer C)' 'find_package(steptime 0.1 REQUIRED)' \
+        "add_executable(consumer $root/tests/install/consumer.c)" \
+        'target_link_libraries(consumer PRIVATE steptime::steptime)' >"$work/cmake/CMakeLists.txt"
+    cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="${program%/bin/steptime}" >"$work/log" 2>&1 &&
+        cmake --build "$work/cmake/build" >>"$work/log" 2>&1 &&
+        "$work/cmake/build/consumer" gpt-3b-32x3090 mu >>"$work/log" 2>&1 && grep -q '^mu = 0.3 ' "$work/log"
+    verdict 'a program builds with CMake and finds the library'
+fi
+
+# A tree that is moved finds what is in it, and so does a program of another name.
+mv -- "$work/at" "$work/moved tree"
+moved=$(find "$work/moved tree" -path '*/bin/steptime')
+mv -- "$moved" "${moved%/steptime}/st-0.1"
+moved=${moved%/steptime}/st-0.1
+"$moved" plugin list >"$work/log" 2>&1 && grep -q "^nccl-whitebox .* ok  .*moved tree" "$work/log"
+verdict 'a moved tree finds its plugins'
+
+"$moved" estimate gpt3-175b-64xa100 --refine nccl-whitebox >"$work/log" 2>&1
+verdict 'and uses them'
+
+"$moved" trace summary --help >"$work/log" 2>&1 && "$moved" validate li2024 >>"$work/log" 2>&1
+verdict 'and its tools'
+
+echo 'name: moved' >>"$(find "$work/moved tree" -path '*/configs/jobs/gpt-3b-32x3090.yaml')"
+! "$moved" estimate gpt-3b-32x3090 >"$work/log" 2>&1 && grep -q 'moved tree.*gpt-3b-32x3090.yaml' "$work/log"
+verdict 'and its data'
 
 echo "1..$count"
 ((failed == 0))

@@ -108,7 +108,8 @@ st_status st_paths_create(const char *const *folders, size_t count, st_paths **p
             standard_status = add_if_there(
                 created, st_arena_printf(created->arena, "%s/.config/steptime", home), errors);
         if (standard_status == ST_OK)
-            standard_status = add_if_there(created, STEPTIME_INSTALLED_DATA, errors);
+            standard_status = add_if_there(
+                created, st_installed_folder(STEPTIME_DATADIR "/steptime", created->arena), errors);
         status = standard_status;
     }
     if (status == ST_OK) {

@@ -7,8 +7,10 @@
 
 #include "base/oom_flag.h"
 #include "base/memory.h"
+#include "job/installed.h"
+#include "steptime/tool/input_files.h"
 #include "job/roots.h"
-#include "plugin/installed.h"
+#include "plugin/linked.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -63,8 +65,17 @@ static bool list_roots(const st_paths *paths, st_arena *arena, roots *list)
             own_folder = st_arena_printf(arena, "%.*s/plugins", (int)(root - path), path);
     }
     add_root(list, own_folder);
-    add_root(list, STEPTIME_INSTALLED_PLUGINS);
+    add_root(list, st_installed_folder(STEPTIME_LIBDIR "/steptime/plugins", arena));
     return true;
+}
+
+const st_linked_plugin *st_linked_plugin_find(const char *name)
+{
+    const char *id = st_begins(name, ST_LINKED_ROOT "/") ? name + sizeof ST_LINKED_ROOT : name;
+    for (size_t i = 0; i < st_linked_plugin_count; i++)
+        if (strcmp(st_linked_plugins[i].id, id) == 0)
+            return &st_linked_plugins[i];
+    return NULL;
 }
 
 static const char *file_in(const char *root, const char *id, st_arena *arena)
@@ -75,6 +86,8 @@ static const char *file_in(const char *root, const char *id, st_arena *arena)
 const char *st_plugin_find(const st_paths *paths, const char *id, st_arena *arena)
 {
     roots list;
+    if (st_linked_plugin_find(id) != NULL)
+        return st_arena_printf(arena, ST_LINKED_ROOT "/%s", id);
     if (!list_roots(paths, arena, &list))
         return NULL;
     for (size_t i = 0; i < list.count; i++) {
@@ -116,6 +129,11 @@ st_status st_plugins_list(const st_paths *paths, st_arena *arena, const st_plugi
     st_plugin_entry *found = st_arena_alloc(arena, MAX_ENTRIES, sizeof(*found));
     bool good = found != NULL && list_roots(paths, arena, &list);
     *count = 0;
+    for (size_t i = 0; i < st_linked_plugin_count && good; i++)
+        found[(*count)++] =
+            (st_plugin_entry){.id = st_linked_plugins[i].id,
+                              .file = st_plugin_find(paths, st_linked_plugins[i].id, arena),
+                              .root = ST_LINKED_ROOT};
     for (size_t i = 0; i < list.count && good; i++)
         good = list_root(list.items[i], arena, found, count);
     if (!good)

@@ -8,6 +8,8 @@
 #include "plugin/offered.h"
 
 #include "job/files.h"
+#include "job/installed.h"
+#include "plugin/linked.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -146,6 +148,17 @@ static void unload(void *context)
     st_guard_end(&guard);
 }
 
+static st_status describe_with(const loading *loader, st_plugin_describe_function describe)
+{
+    st_guard guard;
+    st_guard_begin(&guard, loader->module->who, ST_PLUGIN_SYMBOL, true);
+    const st_plugin *raw = describe();
+    st_status status =
+        st_module_describe(loader->module, raw, loader->place, loader->arena, loader->errors);
+    st_guard_end(&guard);
+    return status;
+}
+
 static st_status link_file(const loading *loader)
 {
     st_plugin_describe_function describe = NULL;
@@ -171,19 +184,40 @@ static st_status link_file(const loading *loader)
     if (symbol == NULL)
         return refuse(loader, ST_ERR_PROVIDER, "it does not export " ST_PLUGIN_SYMBOL);
     memcpy(&describe, &symbol, sizeof(describe)); /* ISO C knows no such cast */
-    st_guard_begin(&guard, loader->module->who, ST_PLUGIN_SYMBOL, true);
-    const st_plugin *raw = describe();
-    st_status status =
-        st_module_describe(loader->module, raw, loader->place, loader->arena, loader->errors);
-    st_guard_end(&guard);
-    return status;
+    return describe_with(loader, describe);
+}
+
+/* One that is part of this program; its data is where those of other programs are installed. */
+static st_status load_linked(const loading *loader, const st_linked_plugin *linked)
+{
+    loader->module->folder =
+        st_installed_folder(st_or_none(st_arena_printf(
+                                loader->arena, STEPTIME_LIBDIR "/steptime/plugins/%s", linked->id)),
+                            loader->arena);
+    return loader->module->folder == NULL ? st_out_of_memory(loader->errors)
+                                          : describe_with(loader, linked->describe);
+}
+
+static st_status load_file(const loading *loader)
+{
+    if (st_linked_plugin_count > 0)
+        return refuse(loader, ST_ERR_PROVIDER,
+                      "this program is static: it has the plugins that ship with steptime, and "
+                      "cannot load others");
+    st_status status = check_file(loader);
+    if (status != ST_OK)
+        return status;
+    st_plugin_warn_if_open(loader->module->file, loader->place, loader->arena, loader->errors);
+    return link_file(loader);
 }
 
 st_status st_plugin_locate(const st_paths *paths, const char *name, st_place place, st_arena *arena,
                            const char **file, st_errors *errors)
 {
-    bool by_path = strchr(name, '/') != NULL;
-    *file = by_path                 ? st_path_resolve(arena, place, name)
+    const st_linked_plugin *linked = st_linked_plugin_find(name);
+    bool by_path = linked == NULL && strchr(name, '/') != NULL;
+    *file = linked != NULL          ? st_arena_printf(arena, ST_LINKED_ROOT "/%s", linked->id)
+            : by_path               ? st_path_resolve(arena, place, name)
             : st_plugin_is_id(name) ? st_plugin_find(paths, name, arena)
                                     : NULL;
     if (*file == NULL && by_path)
@@ -229,11 +263,8 @@ st_status st_plugin_load_here(const st_paths *paths, const char *name, st_place 
     if (loaded->folder == NULL || loaded->who == NULL)
         return st_out_of_memory(errors);
     const loading loader = {.module = loaded, .place = place, .arena = arena, .errors = errors};
-    status = check_file(&loader);
-    if (status == ST_OK) {
-        st_plugin_warn_if_open(loaded->file, place, arena, errors);
-        status = link_file(&loader);
-    }
+    const st_linked_plugin *linked = st_linked_plugin_find(name);
+    status = linked != NULL ? load_linked(&loader, linked) : load_file(&loader);
     if (status == ST_OK && !by_path) {
         /* A plugin that goes by another name than its folder would be listed and asked for by two.
          */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Manifests of plugins; see manifest.h. */
+#include "plugin/linked.h"
 #include "plugin/kit/manifest.h"
 
 #include "base/oom_flag.h"
@@ -199,12 +200,33 @@ static st_status read_text(const st_source *source, const st_plugin_entry *entry
     return reader.status == ST_ERR_MEMORY || state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
 }
 
+/* Of a plugin inside the program, whose descriptor is at hand. */
+static st_status read_linked(const st_linked_plugin *linked, st_arena *arena,
+                             st_plugin_state *state)
+{
+    const st_plugin *shown = linked->describe();
+    *state = nothing;
+    state->use = ST_PLUGIN_USABLE;
+    state->version = shown->version;
+    state->summary = shown->summary;
+    for (size_t i = 0; i < shown->provider_count; i++)
+        st_text_add(arena, &state->providers, ", ", "%s", shown->providers[i]->name);
+    for (size_t i = 0; i < shown->schedule_count; i++)
+        st_text_add(arena, &state->schedules, ", ", "%s", shown->schedules[i]->name);
+    return state->providers == NULL || state->schedules == NULL ? ST_ERR_MEMORY : ST_OK;
+}
+
 st_status st_plugin_read_manifest(const st_plugin_entry *entry, st_arena *arena,
                                   st_plugin_state *state)
 {
     st_source source = {0};
     sum total = {0};
     st_errors *errors = st_errors_create();
+    const st_linked_plugin *linked = st_linked_plugin_find(entry->file);
+    if (linked != NULL) {
+        st_errors_destroy(errors);
+        return read_linked(linked, arena, state);
+    }
     const char *path = manifest_of(entry->file, arena);
     st_status status = errors == NULL || path == NULL ? ST_ERR_MEMORY : ST_OK;
     *state = nothing;

@@ -35,6 +35,14 @@ st_status st_file_read_table(const char *path, st_place place, st_arena *arena, 
 st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena, st_source *source,
                                st_errors *errors) ST_NODISCARD;
 
+/*
+ * A folder or file of the installation, "share/steptime", as a path: below the prefix of the very
+ * program, tool or library that this code is part of where that has steptime's data - a moved tree,
+ * one of DESTDIR, a program under another name - else below the prefix that the build was
+ * configured with. NULL when out of memory.
+ */
+const char *st_installed_folder(const char *folder, st_arena *arena);
+
 /* Whether the path is a folder on the disk. */
 bool st_file_is_folder(const char *path);
 
