@@ -126,12 +126,15 @@ verdict 'the installed program estimates'
 
 if command -v cmake >/dev/null; then
     mkdir -p "$work/cmake"
-    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(consumer C)' 'find_package(steptime 0.1 REQUIRED)' \
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(consumer C)' \
+        'find_package(steptime 0.1 REQUIRED)' \
         "add_executable(consumer $root/tests/install/consumer.c)" \
         'target_link_libraries(consumer PRIVATE steptime::steptime)' >"$work/cmake/CMakeLists.txt"
-    cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="${program%/bin/steptime}" >"$work/log" 2>&1 &&
+    cmake -S "$work/cmake" -B "$work/cmake/build" \
+        -DCMAKE_PREFIX_PATH="${program%/bin/steptime}" >"$work/log" 2>&1 &&
         cmake --build "$work/cmake/build" >>"$work/log" 2>&1 &&
-        "$work/cmake/build/consumer" gpt-3b-32x3090 mu >>"$work/log" 2>&1 && grep -q '^mu = 0.3 ' "$work/log"
+        "$work/cmake/build/consumer" gpt-3b-32x3090 mu >>"$work/log" 2>&1 &&
+        grep -q '^mu = 0.3 ' "$work/log"
     verdict 'a program builds with CMake and finds the library'
 fi
 
@@ -150,7 +153,8 @@ verdict 'and uses them'
 verdict 'and its tools'
 
 echo 'name: moved' >>"$(find "$work/moved tree" -path '*/configs/jobs/gpt-3b-32x3090.yaml')"
-! "$moved" estimate gpt-3b-32x3090 >"$work/log" 2>&1 && grep -q 'moved tree.*gpt-3b-32x3090.yaml' "$work/log"
+! "$moved" estimate gpt-3b-32x3090 >"$work/log" 2>&1 &&
+    grep -q 'moved tree.*gpt-3b-32x3090.yaml' "$work/log"
 verdict 'and its data'
 
 echo "1..$count"

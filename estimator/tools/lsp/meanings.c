@@ -218,7 +218,7 @@ static void find_job(const st_lsp_question *question)
         document->job = strdup("");
 }
 
-/* " = 12.3 ms (gpt3-175b-64xa100)", nothing where there is no value. */
+/* " = 12.3 ms (gpt3-175b-64xa100)", nothing where it has none. */
 static void put_value(const st_lsp_question *question, const char *name, st_buffer *text)
 {
     char value[ST_QUANTITY_TEXT + ST_QUANTITY_TEXT];
