@@ -114,7 +114,11 @@ void fw_put_layers(st_framework framework, const st_job *job, megatron_run *argu
             {ST_KEY_MODEL_MAMBA_GROUPS, "*", "mamba_num_groups", NULL},
         };
         megatron_set(arguments, "is_hybrid_model", "True", 0);
-        megatron_set(arguments, "hybrid_override_pattern", letters, 0);
+        /* Recipes of Megatron-Bridge set the new name, with which the old one is an error. */
+        megatron_set(arguments,
+                     framework == ST_MEGATRON_BRIDGE ? "hybrid_layer_pattern"
+                                                     : "hybrid_override_pattern",
+                     letters, 0);
         if (st_job_number(job, ST_KEY_MODEL_MTP) > 0)
             megatron_set(arguments, "mtp_hybrid_override_pattern",
                          strchr(letters, 'E') != NULL ? "*E" : "*-", 0);
