@@ -156,6 +156,16 @@ def test_a_sweep_raises_what_it_raised():
     assert all('rejects all_reduce' in one for one in table['reason'])
 
 
+def test_a_search_uses_it_and_raises_what_it_raised():
+    bandwidth = {'ranks': '1', 'links': 'GB/s'}
+    job = st.Job('llama3-8b-8xh100', refine=made(lambda ranks, links: links * 0.785, 'GB/s', bandwidth, 'ring_bandwidth'))
+    best = st.search(job, gpus=8, top=1).best
+    assert best.job.step_time == pytest.approx(best.goal, rel=1e-12)
+    faulty = made(lambda ranks, links: 1 // 0, 'GB/s', bandwidth, 'ring_bandwidth')
+    with pytest.raises(st.ProviderError, match='ZeroDivisionError'):
+        st.search(st.Job('llama3-8b-8xh100', refine=faulty), gpus=8)
+
+
 def test_its_end():
     own = made(ring)
     name = own.plugin_id
