@@ -66,6 +66,7 @@ static const struct verb_row {
     TOOL("trace idle", "trace"),
     TOOL("trace breakdown", "trace"),
     TOOL("trace kernels", "trace"),
+    TOOL("trace roofline", "trace"),
     TOOL("trace collectives", "trace"),
     TOOL("trace memory", "trace"),
     TOOL("trace diff", "trace"),

@@ -56,4 +56,12 @@ typedef struct st_recorded_gpus {
 st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
                              st_trace_kernel_ratios *ratios, st_errors *errors) ST_NODISCARD;
 
+/*
+ * The work of the operators of a set, which was read with details, priced on its own GPU, in its
+ * arena. Kernels without the shapes of an operator have none; *without is their number. Operators
+ * whose shapes contradict each other are passed over.
+ */
+st_status st_recorded_work(st_trace_set *set, st_prices *prices, size_t *without,
+                           st_errors *errors) ST_NODISCARD;
+
 #endif

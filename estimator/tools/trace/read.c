@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of Kineto: the members around the events, and which events are kept. */
 #include "trace/scan.h"
+#include "base/chars.h"
 #include "trace/link.h"
 #include "trace/store.h"
 
@@ -96,6 +97,28 @@ static bool intern_given(reader *r, st_scan_span span, uint32_t *name)
 {
     *name = ST_TRACE_NONE;
     return span.length == 0 || intern(r, span, name);
+}
+
+/* A list that may be spread over lines: "[[8192, 4096], []]" on one. */
+static bool intern_list(reader *r, st_scan_span span, uint32_t *name)
+{
+    enum { LONGEST = 8192 };
+    char text[LONGEST];
+    size_t used = 0;
+    bool quoted = false;
+    const char *from = st_scan_text(&r->scan, span);
+    if (span.length == 0 || span.length > LONGEST / 2 || memchr(from, '\n', span.length) == NULL)
+        return intern_given(r, span, name);
+    for (size_t i = 0; i < span.length; i++) {
+        quoted = quoted != (from[i] == '"');
+        if (!quoted && st_is_blank(from[i]))
+            continue;
+        text[used++] = from[i];
+        if (!quoted && from[i] == ',')
+            text[used++] = ' ';
+    }
+    return stored(r, st_names_add(&r->store->names, text, used, span.escaped, name),
+                  "the trace has too many names", "at most 2^20 in 1 GiB");
 }
 
 static bool count_category(reader *r, const st_draft *draft)
@@ -307,8 +330,8 @@ static bool keep_details(reader *r, const st_draft *draft)
                             .kind = (uint8_t)kind};
     return intern(r, draft->name, &frame.name) &&
            intern_given(r, draft->details->stack, &frame.stack) &&
-           intern_given(r, draft->details->shapes, &frame.shapes) &&
-           intern_given(r, draft->details->types, &frame.types) &&
+           intern_list(r, draft->details->shapes, &frame.shapes) &&
+           intern_list(r, draft->details->types, &frame.types) &&
            find_track(r, draft, false, &frame.track) &&
            stored(r, st_store_frame(r->store, &frame), too_many_tasks, most_tasks);
 }

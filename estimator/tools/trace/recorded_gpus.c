@@ -5,6 +5,7 @@
 #include "base/lists.h"
 #include "base/memory.h"
 #include "base/chars.h"
+#include "steptime/keys.h"
 #include "trace/link.h"
 #include "trace/view.h"
 #include "trace/pytorch_shape.h"
@@ -101,7 +102,7 @@ static bool is_bound_by_memory(st_trace_class class_)
 
 /* What the kernel does: the operator's product or attention, or it moves the operator's bytes. */
 static st_status shape_of(recorded *r, const st_trace *trace, const asked *one,
-                          st_task_shape *shape)
+                          st_task_shape *shape, tensors *tensors_of)
 {
     const char *kernel = trace->names[one->kernel];
     st_trace_class class_ = (st_trace_class)trace->events[one->event].class_;
@@ -130,6 +131,8 @@ static st_status shape_of(recorded *r, const st_trace *trace, const asked *one,
             at = end + 1;
         }
     }
+    if (tensors_of != NULL)
+        *tensors_of = found;
     const char *expected = st_pytorch_contradiction(&operator_);
     if (expected != NULL)
         return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
@@ -184,7 +187,7 @@ static st_status price_all(recorded *r, size_t rank, const asked *items, size_t 
             st_price after = {0};
             st_trace_class class_ = (st_trace_class)trace->events[one->event].class_;
             ratio = 0;
-            st_status status = shape_of(r, trace, one, &shape);
+            st_status status = shape_of(r, trace, one, &shape, NULL);
             if (status == ST_OK)
                 status = st_prices_of_task(r->before, &shape, &one_before, r->errors);
             if (status == ST_OK)
@@ -263,6 +266,150 @@ static st_status price_rank(recorded *r, size_t rank)
     st_sweep_free(&sweep);
     st_links_free(&calls);
     free(items);
+    return status;
+}
+
+/* --- work of operators ------------------------------------------------------------------------ */
+
+typedef struct launched {
+    uint32_t frame;
+    uint32_t event;
+} launched;
+
+ST_COMPARE(compare_launched, launched, ST_RISING(frame) ST_RISING(event));
+
+static double gpu_value(const recorded *r, const char *key)
+{
+    const st_job_value *value = st_job_value_of(st_prices_job(r->before), key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+/* Peak rate of products of a type of numbers. */
+static double peak_of(const recorded *r, const char *type)
+{
+    double peak_16 = gpu_value(r, ST_KEY_CLUSTER_GPU_PEAK_BF16);
+    if (peak_16 <= 0)
+        peak_16 = gpu_value(r, ST_KEY_CLUSTER_GPU_PEAK_FP16);
+    if (type != NULL && strcmp(type, "fp32") == 0)
+        return gpu_value(r, ST_KEY_CLUSTER_GPU_PEAK_FP32);
+    if (type != NULL && strcmp(type, "tf32") == 0)
+        return peak_16 / 2;
+    return type != NULL && strcmp(type, "fp8") == 0 ? gpu_value(r, ST_KEY_CLUSTER_GPU_PEAK_FP8)
+                                                    : peak_16;
+}
+
+/* Operands and the result, as far as the form says how large it is. */
+static double bytes_of(const tensors *found, const st_task_shape *shape)
+{
+    double result = found->largest;
+    if (shape->form == ST_FORM_PRODUCT && found->elements[found->at] > 0) {
+        double products = fmax(shape->sizes[ST_SIZE_PRODUCTS], 1);
+        double width = found->largest / found->elements[found->at];
+        result = width * products * shape->sizes[ST_SIZE_M] * shape->sizes[ST_SIZE_N];
+    }
+    return found->bytes + result;
+}
+
+static st_status price_work(recorded *r, const st_trace *trace, const asked *one,
+                            st_trace_work *made)
+{
+    st_task_shape shape = {0};
+    st_price price = {0};
+    tensors found = {0};
+    const bool is_bound = is_bound_by_memory((st_trace_class)made->class_);
+    made->achievable_ns = -1;
+    made->roof_ns = -1;
+    st_errors *errors = r->errors;
+    st_errors *ignored = st_xmemory(st_errors_create());
+    r->errors = ignored;
+    bool fits = shape_of(r, trace, one, &shape, &found) == ST_OK;
+    r->errors = errors;
+    st_errors_destroy(ignored);
+    st_status status = fits ? st_prices_of_task(r->before, &shape, &price, r->errors) : ST_OK;
+    if (status != ST_OK || !fits || (price.unknown && !is_bound) || !(price.time_s > 0))
+        return status;
+    double bandwidth = gpu_value(r, ST_KEY_CLUSTER_GPU_MEMORY_BANDWIDTH);
+    double peak = peak_of(r, shape.type);
+    made->type = shape.type;
+    made->flop = price.work_flop;
+    made->bytes = bytes_of(&found, &shape);
+    made->achievable_ns = (int64_t)(1e9 * price.time_s);
+    if (bandwidth > 0 && (peak > 0 || made->flop <= 0))
+        made->roof_ns =
+            (int64_t)(1e9 * fmax(made->flop > 0 ? made->flop / peak : 0, made->bytes / bandwidth));
+    return status;
+}
+
+/* One row for each call of an operator: `kernels` are those of all calls, by their operators. */
+static st_status fold_work(recorded *r, const st_trace *trace, const launched *kernels,
+                           size_t count, st_trace_work *works, size_t *work_count)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK;) {
+        const st_trace_frame *frame = &trace->frames[kernels[i].frame];
+        st_trace_work *made = &works[(*work_count)++];
+        const st_trace_event *longest = &trace->events[kernels[i].event];
+        *made = (st_trace_work){.start_ns = longest->start_ns,
+                                .operator_ = frame->name,
+                                .shapes = frame->shapes,
+                                .kernel = kernels[i].event};
+        const uint32_t own = kernels[i].frame;
+        for (; i < count && kernels[i].frame == own; i++) {
+            const st_trace_event *event = &trace->events[kernels[i].event];
+            made->kernels++;
+            made->duration_ns = st_add_ns(made->duration_ns, event->duration_ns);
+            if (event->duration_ns > longest->duration_ns) {
+                longest = event;
+                made->kernel = kernels[i].event;
+            }
+        }
+        made->class_ = longest->class_;
+        const asked one = {frame->name, frame->shapes, frame->types, longest->name, made->kernel};
+        status = price_work(r, trace, &one, made);
+    }
+    return status;
+}
+
+static st_status work_of_rank(recorded *r, st_trace_set *set, size_t rank, size_t *without)
+{
+    st_trace *trace = set->ranks[rank];
+    st_links calls = {0};
+    st_sweep sweep = {0};
+    size_t count = 0;
+    launched *kernels = st_xmalloc((trace->event_count + 1) * sizeof *kernels);
+    st_links_make(trace, ST_TRACE_CALL, &calls);
+    st_status status = sweep_operators(r, trace, &sweep);
+    for (uint32_t i = 0; i < trace->event_count && status == ST_OK; i++) {
+        const st_trace_event *event = &trace->events[i];
+        uint32_t call = computes(event) ? st_links_find(&calls, event->correlation, event->start_ns)
+                                        : ST_TRACE_NONE;
+        uint32_t frame = call != ST_TRACE_NONE ? st_sweep_at(&sweep, trace->events[call].track,
+                                                             trace->events[call].start_ns)
+                                               : ST_TRACE_NONE;
+        if (frame != ST_TRACE_NONE)
+            kernels[count++] = (launched){frame, i};
+        else
+            *without += computes(event);
+    }
+    st_sort(kernels, count, sizeof *kernels, compare_launched);
+    set->works[rank] = st_xalloc(set->arena, count + 1, sizeof **set->works);
+    if (status == ST_OK)
+        status = fold_work(r, trace, kernels, count, set->works[rank], &set->work_counts[rank]);
+    st_sweep_free(&sweep);
+    st_links_free(&calls);
+    free(kernels);
+    return status;
+}
+
+st_status st_recorded_work(st_trace_set *set, st_prices *prices, size_t *without, st_errors *errors)
+{
+    recorded r = {.set = set, .before = prices, .arena = set->arena, .errors = errors};
+    st_status status = ST_OK;
+    *without = 0;
+    set->works = st_xalloc(set->arena, set->count, sizeof *set->works);
+    set->work_counts = st_xalloc(set->arena, set->count, sizeof *set->work_counts);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
+        status = work_of_rank(&r, set, i, without);
     return status;
 }
 

@@ -229,6 +229,23 @@ static const column collective_columns[] = {
      "of the rank that arrives last: after the last but one"},
 };
 
+#define WORK(member) offsetof(st_trace_work, member)
+static const column work_columns[] = {
+    {"kernel_id", IS_KERNEL, WORK(kernel), "the longest of its kernels (kernels.id)"},
+    RANK_COLUMN,
+    {"operator", IS_NAME, WORK(operator_), "name"},
+    {"shapes", IS_NAME, WORK(shapes), "of its inputs"},
+    {"type", IS_TEXT, WORK(type), "of its numbers"},
+    {"class", IS_CLASS, WORK(class_), "of that kernel"},
+    {"kernels", IS_KNOWN, WORK(kernels), "how many it launched"},
+    {"start_ns", IS_TIME, WORK(start_ns), "of the first"},
+    {"duration_ns", IS_TIME, WORK(duration_ns), "of all of them"},
+    {"achievable_ns", IS_KNOWN, WORK(achievable_ns), "by the rates of the sheet on this GPU"},
+    {"roof_ns", IS_KNOWN, WORK(roof_ns), "by peak rate and bandwidth of the data sheet"},
+    {"flop", IS_REAL, WORK(flop), "arithmetic of products and attention"},
+    {"bytes", IS_REAL, WORK(bytes), "of its tensors, each once"},
+};
+
 #define SLOWDOWN(member) offsetof(st_transfer_slowdown, member)
 static const column slowdown_columns[] = {
     {"alone", IS_SIZE, SLOWDOWN(alone), "transfers without computation"},
@@ -330,6 +347,12 @@ static const void *collective_records(st_sql_tables *tables, size_t rank, size_t
     return tables->collectives->ranks[rank];
 }
 
+static const void *work_records(st_sql_tables *tables, size_t rank, size_t *count)
+{
+    *count = tables->set->works != NULL ? tables->set->work_counts[rank] : 0;
+    return tables->set->works != NULL ? tables->set->works[rank] : NULL;
+}
+
 static const void *slowdown_records(st_sql_tables *tables, size_t rank, size_t *count)
 {
     (void)rank;
@@ -379,6 +402,8 @@ static const table all_tables[] = {
     {"idle", COLUMNS(idle_columns), sizeof(idle_row), .records = idle_records},
     {"collectives", COLUMNS(collective_columns), sizeof(st_collective),
      .records = collective_records},
+    {"work", COLUMNS(work_columns), sizeof(st_trace_work), .records = work_records,
+     .is_detailed = true},
     {"transfer_slowdown", COLUMNS(slowdown_columns), .records = slowdown_records,
      .is_global = true},
     {"columns", COLUMNS(listed_columns), sizeof(listed_column), .records = listed_records,

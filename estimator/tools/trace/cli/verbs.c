@@ -2,10 +2,12 @@
 /* The verbs of steptime-trace, for the program and for callers in one process. */
 #include "base/text.h"
 #include "command/tool.h"
+#include "steptime/tool/gpus.h"
 #include "steptime/trace.h"
 #include "trace/bytes.h"
 #include "trace/cli/traces.h"
 #include "trace/cli/verbs.h"
+#include "trace/gpu_ratios.h"
 #include "trace/link.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
@@ -377,6 +379,89 @@ static st_status view_kernels(cli_run *run, const cli_recorded *recorded, st_res
                                    {":full_names", options->full_names}};
     return ask_view(run, "kernels", values, ST_COUNT(values), recorded, result);
 }
+
+/* ---- trace roofline ---- */
+
+typedef struct roofline_options {
+    uint64_t top;
+    bool full_names;
+    const char *gpu;
+} roofline_options;
+
+static const cli_option roofline_rows[] = {
+    CLI_TEXT(roofline_options, gpu, "gpu", "GPU",
+             "the recorded GPU, where the recording does not name it"),
+    CLI_COUNT(roofline_options, top, "top", 1, MOST_TOP,
+              "how many to list, the most time above the achievable", .initial = "20"),
+    CLI_ROW_FULL_NAMES(roofline_options),
+    CLI_ROW_STEPS,
+    CLI_ROWS_TRACES,
+    CLI_END,
+};
+
+static const cli_example roofline_examples[] = {
+    {"steptime trace roofline traces/", "which shapes take longer than they must"},
+    {"steptime trace roofline rank0.json.gz --gpu h100-sxm --csv", "for a spreadsheet"},
+    {NULL, NULL},
+};
+
+/* The file of a GPU: what the user says, or the first recording that names a known one. */
+static st_status find_gpu(cli_run *run, const st_trace_set *set, const char *said,
+                          const char **file)
+{
+    st_gpus gpus = {0};
+    st_status status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
+    *file = NULL;
+    for (size_t i = 0; i < set->count && status == ST_OK && said == NULL && *file == NULL; i++)
+        if (set->ranks[i]->gpu != ST_TRACE_NONE)
+            *file = st_gpus_of_device(&gpus, set->ranks[i]->names[set->ranks[i]->gpu]);
+    if (status == ST_OK && said != NULL) {
+        *file = st_gpus_of_device(&gpus, said);
+        if (*file == NULL)
+            return st_gpus_unknown(&gpus, said, (st_place){.file = "--gpu"}, run->errors);
+    }
+    if (status == ST_OK && *file == NULL)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
+                       "the recorded GPU is unknown" ST_HINT "name it with --gpu NAME");
+    return status;
+}
+
+static st_status view_roofline(cli_run *run, const cli_recorded *recorded, st_result *result)
+{
+    const roofline_options *options = run->options;
+    st_prices_request request = {0};
+    st_prices *prices = NULL;
+    size_t without = 0;
+    size_t works = 0;
+    const st_sql_value values[] = {{":top", (int64_t)options->top},
+                                   {":full_names", options->full_names}};
+    st_status status = find_gpu(run, recorded->set, options->gpu, &request.gpu);
+    if (status == ST_OK)
+        status = st_prices_open(run->paths, &request, run->arena, &prices, run->errors);
+    if (status == ST_OK)
+        status = st_recorded_work(recorded->set, prices, &without, run->errors);
+    for (size_t i = 0; i < recorded->set->count && status == ST_OK; i++)
+        works += recorded->set->work_counts[i];
+    if (status == ST_OK && works == 0)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = recorded->set->ranks[0]->file},
+                       "no kernel has an operator with shapes" ST_HINT
+                       "record with torch.profiler.profile(record_shapes=True)");
+    return status == ST_OK ? ask_view(run, "roofline", values, ST_COUNT(values), recorded, result)
+                           : status;
+}
+
+static const cli_verb verb_roofline = {
+    .name = "trace roofline",
+    CLI_VIEWS_TRACES(CLI_TRACE_DETAILS, view_roofline),
+    .summary = "compare recorded operators with the rates of their GPU",
+    .doc = "For each operator and shape: time of its kernels, TFLOP/s and TB/s, the share of what "
+           "the sheet kernels achieves on this GPU and of the data sheet's peak rates, and the "
+           "time above the achievable, which is what a faster kernel could gain. Needs "
+           "record_shapes=True.",
+    .examples = roofline_examples,
+    .options = roofline_rows,
+    .options_bytes = sizeof(roofline_options),
+};
 
 static st_status view_collectives(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
@@ -787,6 +872,7 @@ static const cli_verb *const verbs[] = {
     &verb_idle,
     &verb_breakdown,
     &verb_kernels,
+    &verb_roofline,
     &verb_collectives,
     &verb_memory,
     &verb_diff,

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Operators by shape against the rates of their GPU, the most time above them first: `steptime trace roofline`.
+-- The first :top are listed, the others summed up; :full_names keeps long names in text.
+
+--: let shaped
+SELECT operator, shapes, max(type) AS type, max(class) AS class, count(*) AS calls,
+       sum(kernels) AS kernels, sum_ns(duration_ns) AS time_ns,
+       sum_ns(duration_ns) FILTER (WHERE achievable_ns IS NOT NULL) AS known_ns,
+       sum_ns(achievable_ns) AS achievable_ns, sum_ns(roof_ns) AS roof_ns,
+       sum(flop) AS flop, sum(bytes) AS bytes,
+       sum_ns(max(duration_ns - achievable_ns, 0)) AS above_ns
+FROM work GROUP BY operator, shapes;
+
+--: let ranked
+SELECT * FROM shaped ORDER BY coalesce(above_ns, 0) DESC, time_ns DESC;
+
+--: let known
+SELECT count(*) AS shape_count, coalesce(sum_ns(time_ns), 0) AS time_ns,
+       coalesce(sum_ns(achievable_ns), 0) AS achievable_ns,
+       coalesce(sum_ns(above_ns), 0) AS above_ns, coalesce(:top, 20) AS top
+FROM ranked;
+
+--: let computing
+SELECT coalesce(sum_ns(duration_ns), 0) AS time_ns, count(*) AS kernels
+FROM kernels WHERE kind = 'kernel' AND class <> 'communication';
+
+--: let graphs
+SELECT count(*) AS kernels, coalesce(sum_ns(k.duration_ns), 0) AS time_ns
+FROM kernels AS k JOIN calls AS c ON c.id = k.call_id
+WHERE c.name LIKE '%GraphLaunch%' AND k.kind = 'kernel';
+
+--: fields
+SELECT shape_count AS shapes, known.time_ns, known.achievable_ns, known.above_ns,
+       computing.time_ns - known.time_ns AS without_shapes_ns, graphs.time_ns AS graphs_ns
+FROM known, computing, graphs;
+
+--: say
+SELECT printf('%d shapes of operators, %s of kernels; %s above what this GPU achieves', shape_count,
+              ms(time_ns), ms(above_ns)) || char(10)
+FROM known;
+
+--: say
+SELECT printf('%s of other kernels have no shapes; record with torch.profiler.profile(record_shapes=True)',
+              ms(computing.time_ns - known.time_ns - graphs.time_ns)) || char(10)
+FROM known, computing, graphs WHERE computing.time_ns - known.time_ns - graphs.time_ns > 0;
+
+--: say
+SELECT printf('%s of kernels are of CUDA graphs, whose operators ran in the capture; record a step without graphs, or the capture, with record_shapes=True',
+              ms(time_ns)) || char(10)
+FROM graphs WHERE kernels > 0;
+
+--: say
+SELECT char(10);
+
+--: rows rows
+--: text *operator=.name|shapes=.shapes|type|>calls|>time=.time|>TFLOP/s=.rate|>TB/s=.bandwidth|>of achievable=.share|>of peak=.peak|>above=.above
+--: csv operator,shapes,type,class,calls,kernels,time_ns,achievable_ns,roof_ns,above_ns,flop,bytes
+SELECT operator, ranked.shapes, type, class, calls, kernels, ranked.time_ns, ranked.achievable_ns, roof_ns,
+       ranked.above_ns, flop, bytes,
+       CASE WHEN :full_names THEN operator ELSE short(operator) END AS ".name",
+       CASE WHEN :full_names THEN ranked.shapes ELSE short(ranked.shapes) END AS ".shapes",
+       ms(ranked.time_ns) AS ".time",
+       CASE WHEN flop > 0 THEN fixed(flop / ranked.time_ns / 1e3, 1) END AS ".rate",
+       CASE WHEN bytes > 0 THEN fixed(bytes / ranked.time_ns / 1e3, 2) END AS ".bandwidth",
+       percent(ranked.achievable_ns, known_ns) AS ".share",
+       percent(roof_ns, known_ns) AS ".peak",
+       ms(ranked.above_ns) AS ".above"
+FROM ranked, known ORDER BY ranked.rowid LIMIT (SELECT top FROM known);
+
+--: map others
+--: csv .none,.none,.none,.none,calls,kernels,time_ns,achievable_ns,.none,above_ns,.none,.none
+SELECT count(*) AS shapes, coalesce(sum(calls), 0) AS calls, coalesce(sum(kernels), 0) AS kernels,
+       coalesce(sum_ns(time_ns), 0) AS time_ns, coalesce(sum_ns(achievable_ns), 0) AS achievable_ns,
+       coalesce(sum_ns(above_ns), 0) AS above_ns,
+       CASE WHEN count(*) > 0 THEN printf('%d others', count(*)) END AS ".name",
+       ms(sum_ns(time_ns)) AS ".time", ms(sum_ns(above_ns)) AS ".above"
+FROM ranked WHERE rowid > (SELECT top FROM known);
