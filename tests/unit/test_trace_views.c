@@ -343,7 +343,8 @@ TEST_WITH(test_diff, make_errors, drop_errors)
     st_trace_diff diff;
     double change_ns = 0;
     size_t words = 0;
-    assert_int_equal(st_view_diff(&before, &after, arena, &diff, *state), ST_OK);
+    assert_int_equal(st_view_diff(&(st_diff_ask){.sets = {&before, &after}}, arena, &diff, *state),
+                     ST_OK);
     assert_true(diff.by_module);
     assert_false(diff.by_step);
     for (size_t i = 0; i < diff.count; i++) {
@@ -372,7 +373,8 @@ TEST_WITH(test_no_difference, make_errors, drop_errors)
     st_trace_set two = set_of(traces, 2);
     st_arena *arena = st_arena_create();
     st_trace_diff diff;
-    assert_int_equal(st_view_diff(&one, &two, arena, &diff, *state), ST_OK);
+    assert_int_equal(st_view_diff(&(st_diff_ask){.sets = {&one, &two}}, arena, &diff, *state),
+                     ST_OK);
     assert_true(diff.by_step);
     assert_true(diff.total_ns[0] == 154615.0 / 2);
     for (size_t i = 0; i < diff.count; i++)

@@ -52,7 +52,8 @@ static st_status compare(fixture *own, const char *first, const char *second, co
         }
         sets[side] = set_of(own->ranks[side], texts[side][1] != NULL ? 2 : 1);
     }
-    return st_view_diff(&sets[0], &sets[1], own->arena, &own->diff, own->errors);
+    return st_view_diff(&(st_diff_ask){.sets = {&sets[0], &sets[1]}}, own->arena, &own->diff,
+                        own->errors);
 }
 
 #define END "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}"

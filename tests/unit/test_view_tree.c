@@ -63,6 +63,35 @@ static void expect_tree(const fixture *own, const expected_node *expected, size_
     }
 }
 
+/* ---- instances ---- */
+
+#define MODULE(name, ts, dur) RANGE("python_function", "nn.Module: " name, "2", ts, dur, "\"x\":1")
+
+/* Two instances of one module become one part; a module of one instance keeps its name, as one does
+ * that a second recording alone would fold. */
+static const char two_layers[] = "{\"traceEvents\":[" MODULE("Net_0", "100", "90")
+    MODULE("Layer_3", "101", "30") CALL_OF("2", "105", "31")
+        TASK("sgemm", "7", "110", "23.85", "31") MODULE("Layer_11", "140", "30")
+            CALL_OF("2", "145", "32") TASK("sgemm", "7", "150", "38.5", "32") END;
+
+TEST_OF(instances_are_folded, fixture *own, set_up, tear_down)
+{
+    static const expected_node apart[] = {{"all", 0, 0, 62350, 0, 0, 2},
+                                          {"Net_0", 1, 0, 62350, 0, 0, 2},
+                                          {"Layer_11", 2, 38500, 38500, 0, 0, 1},
+                                          {"Layer_3", 2, 23850, 23850, 0, 0, 1}};
+    static const expected_node one[] = {{"all", 0, 0, 62350, 0, 0, 2},
+                                        {"Net_0", 1, 0, 62350, 0, 0, 2},
+                                        {"Layer_*", 2, 62350, 62350, 0, 0, 2}};
+    grow(own, two_layers, ST_TREE_MODULE);
+    expect_tree(own, apart, COUNT(apart));
+    st_trace_set set = set_of(&own->trace, 1);
+    const st_tree_ask ask = {.set = &set, .by = ST_TREE_MODULE, .fold = true};
+    assert_int_equal(st_view_tree_asked(&ask, own->arena, &own->tree, own->errors), ST_OK);
+    expect_tree(own, one, COUNT(one));
+    assert_int_equal(own->tree.nodes[own->tree.order[2]].calls, 2);
+}
+
 /* ---- stacks ---- */
 
 /* Two lines of one function, an all-reduce right in the program, and a kernel of no operator.

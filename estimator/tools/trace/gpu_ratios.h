@@ -56,6 +56,22 @@ typedef struct st_recorded_gpus {
 st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
                              st_trace_kernel_ratios *ratios, st_errors *errors) ST_NODISCARD;
 
+/* What one call of an operator did, and what its kernels took. */
+typedef struct st_trace_work {
+    int64_t start_ns; /* of its first kernel */
+    int64_t duration_ns;
+    int64_t achievable_ns; /* by the sheet's rates on the recorded GPU; -1: not known, as below */
+    int64_t roof_ns;       /* by the peak rates of its data sheet */
+    double flop;
+    double bytes; /* of its tensors, each once */
+    int64_t kernels;
+    uint32_t operator_; /* names */
+    uint32_t shapes;
+    uint32_t kernel; /* the longest, an event */
+    uint8_t class_;  /* of that */
+    const char *type;
+} st_trace_work;
+
 /*
  * The work of the operators of a set, which was read with details, priced on its own GPU, in its
  * arena. Kernels without the shapes of an operator have none; *without is their number. Operators

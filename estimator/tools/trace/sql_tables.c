@@ -5,6 +5,7 @@
 #ifdef STEPTIME_HAVE_SQLITE
 
 #include "base/number.h"
+#include "trace/gpu_ratios.h"
 #include "trace/link.h"
 #include "trace/reports.h"
 #include "trace/view.h"

@@ -227,29 +227,13 @@ st_status st_trace_read_memory(const char *name, const char *text, size_t length
                                st_errors *errors) ST_NODISCARD;
 void st_trace_destroy(st_trace *trace); /* NULL is fine */
 
-/* What one call of an operator did, and what its kernels took; see st_recorded_work. */
-typedef struct st_trace_work {
-    int64_t start_ns; /* of its first kernel */
-    int64_t duration_ns;
-    int64_t achievable_ns; /* by the sheet's rates on the recorded GPU; -1: not known, as below */
-    int64_t roof_ns;       /* by the peak rates of its data sheet */
-    double flop;
-    double bytes; /* of its tensors, each once */
-    int64_t kernels;
-    uint32_t operator_; /* names */
-    uint32_t shapes;
-    uint32_t kernel; /* the longest, an event */
-    uint8_t class_;  /* of that */
-    const char *type;
-} st_trace_work;
-
 /* The ranks of one job, by rank. */
 typedef struct st_trace_set {
     st_trace **ranks;
     size_t count;
     int64_t world_size; /* -1: unknown */
     st_arena *arena;
-    st_trace_work **works; /* by rank; NULL: not asked for */
+    struct st_trace_work **works; /* by rank, see st_recorded_work; NULL: not asked for */
     size_t *work_counts;
 } st_trace_set;
 

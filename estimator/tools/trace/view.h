@@ -233,6 +233,23 @@ typedef struct st_tree {
     uint32_t *order; /* depth first, siblings by falling time */
 } st_tree;
 
+typedef enum st_tree_leaf {
+    ST_LEAF_NONE,
+    ST_LEAF_KERNEL,  /* kernels below what launches them */
+    ST_LEAF_OPERATOR /* the innermost operators in their place, which vendors share */
+} st_tree_leaf;
+
+typedef struct st_tree_ask {
+    const st_trace_set *set;
+    const st_trace_set *other; /* whose instances count, too, as those of `set`; may be NULL */
+    st_tree_by by;
+    st_tree_leaf leaf;
+    bool fold; /* modules Attention_0 to Attention_31 are one, Attention_* */
+} st_tree_ask;
+
+st_status st_view_tree_asked(const st_tree_ask *ask, st_arena *arena, st_tree *tree,
+                             st_errors *errors) ST_NODISCARD;
+
 /* Of all ranks together. Traces that were read with details; refuses those without such ranges,
  * with what to record. With kernels those of each part are below it. */
 st_status st_view_tree(const st_trace_set *set, st_tree_by by, bool with_kernels, st_arena *arena,
@@ -258,8 +275,9 @@ void st_view_tree_svg(const st_tree *tree, st_buffer *svg);
 typedef struct st_diff_side {
     const char *name; /* of its first file */
     size_t ranks;
-    size_t steps;   /* of a rank, 0: none */
-    double divisor; /* of all times and counts */
+    size_t steps;    /* of a rank, 0: none */
+    double divisor;  /* of all times and counts */
+    const char *gpu; /* "" or NULL for none */
 } st_diff_side;
 
 /* Times and counts of sides: before, after. */
@@ -274,16 +292,29 @@ typedef struct st_diff_row {
 
 typedef struct st_trace_diff {
     st_diff_side sides[2];
-    bool by_module; /* both have modules */
+    bool by_module;   /* both have modules */
+    bool by_operator; /* rows are operators instead of kernels */
     bool by_step;
     st_diff_row *rows; /* the greatest change first; kernels' changes add up to that of all */
     size_t count;
     double total_ns[2];
 } st_trace_diff;
 
-/* Sets that were read with details. */
-st_status st_view_diff(const st_trace_set *before, const st_trace_set *after, st_arena *arena,
-                       st_trace_diff *diff, st_errors *errors) ST_NODISCARD;
+typedef enum st_diff_by {
+    ST_DIFF_AUTO, /* by operator where the GPUs are of two vendors, whose kernels have other names
+                   */
+    ST_DIFF_KERNEL,
+    ST_DIFF_OPERATOR
+} st_diff_by;
+
+typedef struct st_diff_ask {
+    const st_trace_set *sets[2]; /* read with details */
+    st_diff_by by;
+    bool fold; /* instances of modules, as in st_tree_ask */
+} st_diff_ask;
+
+st_status st_view_diff(const st_diff_ask *ask, st_arena *arena, st_trace_diff *diff,
+                       st_errors *errors) ST_NODISCARD;
 /* "grew", "shrank", "new", "gone", "same" */
 const char *st_diff_word(const st_diff_row *row);
 /* At most `top` modules and kernels each; the others are one row. */

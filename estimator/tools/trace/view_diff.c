@@ -121,16 +121,38 @@ const char *st_diff_word(const st_diff_row *row)
     return change_of_row(row) > 0 ? "grew" : change_of_row(row) < 0 ? "shrank" : "same";
 }
 
-st_status st_view_diff(const st_trace_set *before, const st_trace_set *after, st_arena *arena,
-                       st_trace_diff *diff, st_errors *errors)
+static const char *gpu_of(const st_trace_set *set)
 {
-    const st_trace_set *sets[] = {before, after};
+    for (size_t i = 0; i < set->count; i++)
+        if (set->ranks[i]->gpu != ST_TRACE_NONE)
+            return set->ranks[i]->names[set->ranks[i]->gpu];
+    return "";
+}
+
+/* Kernels of HIP's runtime have other names than those of CUDA. */
+static bool is_amd(const st_trace_set *set)
+{
+    const st_trace *trace = set->ranks[0];
+    for (size_t i = 0; i < trace->event_count; i++)
+        if (trace->events[i].kind == ST_TRACE_CALL)
+            return strncmp(trace->names[trace->events[i].name], "hip", 3) == 0;
+    return strncmp(gpu_of(set), "AMD", 3) == 0;
+}
+
+st_status st_view_diff(const st_diff_ask *ask, st_arena *arena, st_trace_diff *diff,
+                       st_errors *errors)
+{
+    const st_trace_set *const *sets = ask->sets;
     st_tree trees[2];
     st_status status = ST_OK;
-    *diff = (st_trace_diff){.by_module = has_modules(before) && has_modules(after)};
+    *diff = (st_trace_diff){.by_module = has_modules(sets[0]) && has_modules(sets[1]),
+                            .by_operator =
+                                ask->by == ST_DIFF_OPERATOR ||
+                                (ask->by == ST_DIFF_AUTO && is_amd(sets[0]) != is_amd(sets[1]))};
     for (int i = 0; i < 2; i++) {
         const st_trace_set *set = sets[i];
         diff->sides[i] = (st_diff_side){.name = set->ranks[0]->file,
+                                        .gpu = gpu_of(set),
                                         .ranks = set->count,
                                         .steps = count_steps(set),
                                         .divisor = (double)set->count};
@@ -138,8 +160,12 @@ st_status st_view_diff(const st_trace_set *before, const st_trace_set *after, st
     diff->by_step = diff->sides[0].steps > 0 && diff->sides[1].steps > 0;
     for (int i = 0; i < 2 && status == ST_OK; i++) {
         diff->sides[i].divisor *= diff->by_step ? (double)diff->sides[i].steps : 1;
-        status = st_view_tree(sets[i], diff->by_module ? ST_TREE_MODULE : ST_TREE_NOTHING, true,
-                              arena, &trees[i], errors);
+        const st_tree_ask tree = {.set = sets[i],
+                                  .other = sets[1 - i],
+                                  .by = diff->by_module ? ST_TREE_MODULE : ST_TREE_NOTHING,
+                                  .leaf = diff->by_operator ? ST_LEAF_OPERATOR : ST_LEAF_KERNEL,
+                                  .fold = ask->fold};
+        status = st_view_tree_asked(&tree, arena, &trees[i], errors);
         if (status == ST_OK && trees[i].count == 1)
             status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = diff->sides[i].name},
                              "the trace has no GPU work" ST_EXPECTED "kernels to compare");
@@ -189,7 +215,7 @@ static void put_list(const st_trace_diff *diff, bool kernels, size_t top, bool f
     double shown_ns[2] = {0, 0};
     size_t shown = 0;
     size_t others = 0;
-    st_say(root, "%s\n", kernels ? "Kernels" : "Modules");
+    st_say(root, "%s\n", !kernels ? "Modules" : diff->by_operator ? "Operators" : "Kernels");
     st_table *table = st_say_columns(root, "*|in||>before|>after|>change|>|>number");
     st_node *list = st_put_list(root, kernels ? "kernels" : "modules");
     for (size_t i = 0; i < diff->count; i++) {
@@ -238,6 +264,12 @@ static void put_list(const st_trace_diff *diff, bool kernels, size_t top, bool f
     }
 }
 
+static void put_difference(st_node *list, st_node *root, const char *text)
+{
+    st_put_text(list, NULL, text);
+    st_say(root, "differs %s\n", text);
+}
+
 void st_view_diff_result(const st_trace_diff *diff, size_t top, bool full_names, st_arena *arena,
                          st_result *result)
 {
@@ -252,16 +284,38 @@ void st_view_diff_result(const st_trace_diff *diff, size_t top, bool full_names,
         st_say(root, "%-7s %s: %zu ranks, %zu steps\n", names[i], side->name, side->ranks,
                side->steps);
     }
+    st_node *differs = st_put_list(root, "differs");
+    const st_diff_side *before = &diff->sides[0];
+    const st_diff_side *after = &diff->sides[1];
+    if (before->gpu != NULL && after->gpu != NULL && *before->gpu != '\0' && *after->gpu != '\0' &&
+        strcmp(before->gpu, after->gpu) != 0)
+        put_difference(differs, root,
+                       st_xprintf(arena, "GPU: %s before, %s after", before->gpu, after->gpu));
+    if (before->ranks != after->ranks)
+        put_difference(
+            differs, root,
+            st_xprintf(arena,
+                       "ranks: %zu before, %zu after; times are of one rank, and its work "
+                       "depends on their number",
+                       before->ranks, after->ranks));
+    if (before->steps != after->steps)
+        put_difference(differs, root,
+                       st_xprintf(arena, "steps: %zu before, %zu after%s", before->steps,
+                                  after->steps,
+                                  diff->by_step ? "; times are of one step"
+                                                : "; times are of all that was recorded"));
     bool same = true;
     for (size_t i = 0; i < diff->count && same; i++)
         same = strcmp(st_diff_word(&diff->rows[i]), "same") == 0;
     st_put_bool(root, "same", same);
     st_put_bool(root, "by_module", diff->by_module);
+    st_put_bool(root, "by_operator", diff->by_operator);
     st_put_bool(root, "by_step", diff->by_step);
     st_say(root, "GPU time of a rank%s%s\n\n", diff->by_step ? " and step" : "",
-           diff->by_module ? ""
-                           : ", by kernel alone: not both have modules (with_stack=True, "
-                             "with_modules=True)");
+           diff->by_module     ? ""
+           : diff->by_operator ? ", by operator"
+                               : ", by kernel alone: not both have modules (with_stack=True, "
+                                 "with_modules=True)");
     if (diff->by_module)
         put_list(diff, false, top, full_names, root);
     put_list(diff, true, top, full_names, root);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See view.h. Ranges of a thread become a list of moments at which the innermost one changes.
  */
+#include "base/chars.h"
 #include "base/index.h"
+#include "base/numbered_texts.h"
 #include "base/svg.h"
 #include "trace/view.h"
 #include "trace/xalloc.h"
@@ -34,8 +36,80 @@ typedef struct grower {
     size_t forward_count;
     uint32_t main_track; /* that runs the steps */
     bool any;
-    bool with_kernels;
+    const st_tree_ask *ask;
+    st_names *bases;    /* "Attention" of modules with several instances */
+    st_sweep operators; /* frames of operators, where they are leaves */
 } grower;
+
+/* ---- instances ---- */
+
+/* Length of "Attention" in "Attention_31"; 0: it has no number. */
+static size_t base_length(const char *name)
+{
+    size_t length = strlen(name);
+    size_t digits = length;
+    while (digits > 0 && st_is_digit(name[digits - 1]))
+        digits--;
+    return digits < length && digits > 1 && name[digits - 1] == '_' ? digits - 1 : 0;
+}
+
+/* A module's name and its base, to see which bases have several. */
+typedef struct instance {
+    const char *name;
+    size_t base;
+} instance;
+
+static int compare_instances(const void *left, const void *right)
+{
+    return strcmp(((const instance *)left)->name, ((const instance *)right)->name);
+}
+
+/* Notes the bases of which two names differ. */
+static void find_bases(grower *g)
+{
+    const st_trace_set *const sets[] = {g->ask->set, g->ask->other};
+    instance *found = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    for (size_t s = 0; s < ST_COUNT(sets); s++)
+        for (size_t i = 0; sets[s] != NULL && i < sets[s]->count; i++) {
+            const st_trace *trace = sets[s]->ranks[i];
+            bool *seen = st_xcalloc(trace->name_count + 1, sizeof *seen);
+            for (size_t k = 0; k < trace->frame_count; k++) {
+                const st_trace_frame *frame = &trace->frames[k];
+                if (frame->kind != ST_FRAME_MODULE || seen[frame->name])
+                    continue;
+                seen[frame->name] = true;
+                const char *name = trace->names[frame->name] + strlen(module_prefix);
+                const instance made = {name, base_length(name)};
+                if (made.base == 0)
+                    continue;
+                st_xdone(ST_ROOM(found, count, capacity));
+                found[count++] = made;
+            }
+            free(seen);
+        }
+    st_sort(found, count, sizeof *found, compare_instances);
+    for (size_t i = 1; i < count; i++) {
+        uint32_t base = 0;
+        const instance *a = &found[i - 1];
+        const instance *b = &found[i];
+        if (a->base == b->base && strncmp(a->name, b->name, a->base) == 0 &&
+            strcmp(a->name, b->name) != 0)
+            st_xdone(st_names_add(g->bases, b->name, b->base, false, &base) == ST_OK);
+    }
+    free(found);
+}
+
+/* "Attention_*" of "Attention_31" where there are others; otherwise the name. */
+static const char *folded(const grower *g, const char *name)
+{
+    size_t base = g->ask->fold ? base_length(name) : 0;
+    for (uint32_t i = 0; base > 0 && i < g->bases->count; i++)
+        if (strlen(g->bases->texts[i]) == base && strncmp(g->bases->texts[i], name, base) == 0)
+            return st_xprintf(g->arena, "%.*s_*", (int)base, name);
+    return name;
+}
 
 /* ---- nodes ---- */
 
@@ -124,7 +198,7 @@ static st_status node_value(void *context, uint32_t outer, const st_trace_frame 
         return stack_status;
     }
     if (frame->kind == ST_FRAME_MODULE)
-        name += strlen(module_prefix);
+        name = folded(g, name + strlen(module_prefix));
     status = child_of(g, outer, name, strlen(name), value);
     if (status == ST_OK) {
         g->tree->nodes[*value].calls++;
@@ -179,6 +253,34 @@ static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_b
     return st_sweep_at(&g->places, ran->track, ran->at_ns);
 }
 
+/* The innermost operator of a call, without what names a vendor's library. */
+static const char *operator_of(const grower *g, const st_trace_event *call, const char *otherwise)
+{
+    static const char *const libraries[] = {"cudnn_", "miopen_"};
+    uint32_t frame = st_sweep_at(&g->operators, call->track, call->start_ns);
+    if (frame == ST_TRACE_NONE)
+        return otherwise;
+    const char *name = g->trace->names[g->trace->frames[frame].name];
+    for (size_t i = 0; i < ST_COUNT(libraries); i++) {
+        const char *found = strstr(name, libraries[i]);
+        if (found != NULL)
+            return st_xprintf(g->arena, "%.*s%s", (int)(found - name), name,
+                              found + strlen(libraries[i]));
+    }
+    return name;
+}
+
+static st_status sweep_operators(grower *g, uint32_t *frames)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < g->trace->frame_count; i++)
+        if (g->trace->frames[i].kind == ST_FRAME_OPERATOR &&
+            !is_step(g->trace, &g->trace->frames[i]))
+            frames[count++] = i;
+    return st_sweep_make(&(st_sweep_ask){g->trace, frames, count, ST_TRACE_NONE, NULL, NULL},
+                         &g->operators, g->errors);
+}
+
 static st_status add_tasks(grower *g)
 {
     for (size_t i = 0; i < g->trace->event_count; i++) {
@@ -189,14 +291,16 @@ static st_status add_tasks(grower *g)
         bool is_backward = false;
         uint32_t place =
             call == ST_TRACE_NONE ? ROOT : place_of(g, &g->trace->events[call], &is_backward);
-        if (g->with_kernels) {
+        if (g->ask->leaf != ST_LEAF_NONE) {
             const char *name = g->trace->names[task->name];
+            if (g->ask->leaf == ST_LEAF_OPERATOR && call != ST_TRACE_NONE)
+                name = operator_of(g, &g->trace->events[call], name);
             st_status status = child_of(g, place, name, strlen(name), &place);
             if (status != ST_OK)
                 return status;
         }
         st_tree_node *node = &g->tree->nodes[place];
-        node->is_kernel = g->with_kernels;
+        node->is_kernel = g->ask->leaf != ST_LEAF_NONE;
         node->kernels++;
         node->self_ns = st_add_ns(node->self_ns, task->duration_ns);
         node->backward_ns += is_backward ? task->duration_ns : 0;
@@ -211,6 +315,9 @@ static st_status add_rank(grower *g, const st_order *order)
     g->trace = order->trace;
     uint32_t *frames = st_xmalloc((g->trace->frame_count + 1) * sizeof *frames);
     st_status status = find_places(g, frames);
+    g->operators = (st_sweep){0};
+    if (status == ST_OK && g->ask->leaf == ST_LEAF_OPERATOR)
+        status = sweep_operators(g, frames);
     if (status == ST_OK) {
         /* Operators with sequence numbers: where they ran forward, and what runs backward when. */
         size_t count = 0;
@@ -245,6 +352,7 @@ static st_status add_rank(grower *g, const st_order *order)
     g->forwards = NULL;
     st_sweep_free(&g->places);
     st_sweep_free(&g->backwards);
+    st_sweep_free(&g->operators);
     return status;
 }
 
@@ -261,11 +369,26 @@ ST_COMPARE(compare_siblings, sibling, ST_RISING(parent) ST_FALLING(gpu_ns) ST_RI
 st_status st_view_tree(const st_trace_set *set, st_tree_by by, bool with_kernels, st_arena *arena,
                        st_tree *tree, st_errors *errors)
 {
+    const st_tree_ask ask = {
+        .set = set, .by = by, .leaf = with_kernels ? ST_LEAF_KERNEL : ST_LEAF_NONE};
+    return st_view_tree_asked(&ask, arena, tree, errors);
+}
+
+st_status st_view_tree_asked(const st_tree_ask *ask, st_arena *arena, st_tree *tree,
+                             st_errors *errors)
+{
+    const st_trace_set *set = ask->set;
+    const st_tree_by by = ask->by;
+    st_names bases;
     grower g = {.tree = tree,
                 .arena = arena,
                 .errors = errors,
                 .trace = set->ranks[0],
-                .with_kernels = with_kernels};
+                .ask = ask,
+                .bases = &bases};
+    st_xdone(st_names_init(&bases) == ST_OK);
+    if (ask->fold)
+        find_bases(&g);
     st_view_orders orders;
     uint32_t root = 0;
     *tree = (st_tree){.by = by, .ranks = set->count};
@@ -323,6 +446,7 @@ st_status st_view_tree(const st_trace_set *set, st_tree_by by, bool with_kernels
         free(firsts);
         free(stack);
     }
+    st_names_free(&bases);
     st_view_orders_free(&orders);
     return status;
 }

@@ -523,6 +523,7 @@ typedef struct breakdown_options {
     uint64_t depth;
     double least;
     const char *svg;
+    bool instances;
 } breakdown_options;
 
 static const cli_option tree_rows[] = {
@@ -534,6 +535,8 @@ static const cli_option tree_rows[] = {
     CLI_NUMBER(breakdown_options, least, "least", "PERCENT", 0, 100,
                "hide parts below this share of all GPU time", .range = "a number from 0 to 100",
                .initial = "0.5"),
+    CLI_FLAG(breakdown_options, instances, "instances",
+             "keep Attention_0 to Attention_31 apart instead of one Attention_*"),
     CLI_RESULT(breakdown_options, svg, "svg", "draw all levels into FILE"),
     CLI_ROW_STEPS,
     CLI_ROWS_TRACES,
@@ -553,8 +556,9 @@ static st_status view_tree(cli_run *run, const cli_recorded *recorded, st_result
     const breakdown_options *options = run->options;
     st_tree_limits limits = {options->depth, options->least / 100};
     st_tree tree;
-    st_status status =
-        st_view_tree(recorded->set, (st_tree_by)options->by, false, run->arena, &tree, run->errors);
+    const st_tree_ask ask = {
+        .set = recorded->set, .by = (st_tree_by)options->by, .fold = !options->instances};
+    st_status status = st_view_tree_asked(&ask, run->arena, &tree, run->errors);
     if (status != ST_OK)
         return status;
     if (options->svg != NULL)
@@ -627,12 +631,18 @@ typedef struct diff_options {
     uint64_t top;
     bool full_names;
     const char *svg;
+    unsigned by;
+    bool instances;
 } diff_options;
 
 static const cli_option diff_rows[] = {
     CLI_COUNT(diff_options, top, "top", 1, MOST_TOP, "how many to list, the greatest changes",
               .initial = "20"),
     CLI_ROW_FULL_NAMES(diff_options),
+    CLI_CHOICE(diff_options, by, "by", "WHAT", "auto kernel operator",
+               "match kernels or operators; auto takes operators where the vendors differ"),
+    CLI_FLAG(diff_options, instances, "instances",
+             "keep Attention_0 to Attention_31 apart instead of one Attention_*"),
     CLI_RESULT(diff_options, svg, "svg", "draw the changes of kernels into FILE"),
     CLI_ROWS_TRACES,
     CLI_END,
@@ -659,7 +669,10 @@ static int run_diff(cli_run *run)
     if (status == ST_OK)
         status = read_side(run, 1, &sets[1]);
     if (status == ST_OK)
-        status = st_view_diff(sets[0], sets[1], run->arena, &diff, run->errors);
+        status = st_view_diff(&(st_diff_ask){.sets = {sets[0], sets[1]},
+                                             .by = (st_diff_by)options->by,
+                                             .fold = !options->instances},
+                              run->arena, &diff, run->errors);
     if (status == ST_OK && options->svg != NULL)
         st_view_diff_svg(&diff, (size_t)options->top, cli_make_file(run, options->svg));
     if (status == ST_OK) {
