@@ -176,6 +176,19 @@ void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary
     summary->gpu_tasks = s.interval_count;
     st_busy_breakdown(s.intervals, s.interval_count, summary->window_start_ns, s.end_ns,
                       &summary->time);
+    /* The same where kernels alone hide communication. */
+    size_t kept = 0;
+    st_interval *kernels = st_xmalloc((s.interval_count + 1) * sizeof *kernels);
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (event->kind == ST_TRACE_KERNEL)
+            kernels[kept++] = (st_interval){event->start_ns, st_trace_end_ns(event),
+                                            event->class_ == ST_TRACE_COMMUNICATION};
+    }
+    st_trace_breakdown alone;
+    st_busy_breakdown(kernels, kept, summary->window_start_ns, s.end_ns, &alone);
+    free(kernels);
+    summary->hidden_by_copies_ns = summary->time.overlapped_ns - alone.overlapped_ns;
     add_up(&s);
     int64_t window_ns = s.end_ns - summary->window_start_ns;
     summary->period_ns = PERIOD_NS;

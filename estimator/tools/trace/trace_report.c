@@ -216,6 +216,7 @@ static void put_rank(const st_trace_report *report, const st_trace_summary *rank
     put_counts(node, "sync", rank->sync_calls, rank->sync_call_count);
     put_counts(node, "cuda_sync", rank->sync_records, rank->sync_record_count);
     st_put_breakdown(node, &rank->time);
+    st_put_ns(node, "hidden_by_copies_ns", rank->hidden_by_copies_ns);
     st_node *list = st_put_list(node, ".lines");
     put_line(list, "window", 0, rank->time.window_ns);
     put_line(list, "exposed compute", 0, rank->time.exposed_compute_ns);
@@ -271,6 +272,13 @@ static void put_rank(const st_trace_report *report, const st_trace_summary *rank
            rank->launches_linked, rank->unlaunched, rank->records, rank->waits, rank->exact_waits,
            rank->overlaps);
     say_utilization(rank, node);
+    char text[TEXT];
+    if (rank->hidden_by_copies_ns > 0)
+        st_say(
+            node,
+            "  copies and fills alone hide %s of communication; where kernels alone count, it is "
+            "exposed\n",
+            st_ms_text(rank->hidden_by_copies_ns, text, TEXT));
 }
 
 void st_trace_summary_result(const st_trace_report *report, st_arena *arena, st_result *result)

@@ -26,6 +26,8 @@ enum { MAX_BAGS = 24, LEAST_HEARD = 3 };
     }
 
 static const st_recipe recipes[] = {
+    {"nearest", BAGGED, 0, true, 0.5, 0, true,
+     "median of the three nearest kernels of the name; no slowdown for names that are new"},
     {"echo",
      {.objective = "reg:squarederror",
       .huber_slope = 1,
@@ -124,6 +126,8 @@ typedef struct verdict {
 static verdict settle(const st_slowdown_model *model, float *said, size_t count, bool known)
 {
     const st_recipe *recipe = model->recipe;
+    if (count == 0) /* neighbours alone */
+        return (verdict){.slowdown = 1};
     double value = quantile_of(said, count, recipe->quantile);
     if (!recipe->logarithm)
         return (verdict){.slowdown = fmax(value, model->least_slowdown)};
@@ -301,7 +305,7 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
     size_t *drawn = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *drawn);
     *model =
         (st_slowdown_model){.recipe = recipe, .scale = 1, .least_slowdown = rows->kernels->least};
-    model->members = st_arena_alloc(arena, recipe->bags, sizeof *model->members);
+    model->members = st_arena_alloc(arena, recipe->bags + 1, sizeof *model->members);
     if (drawn == NULL || model->members == NULL)
         return st_out_of_memory(errors);
     st_status status = make_training(rows, arena, &trained, errors);

@@ -264,7 +264,7 @@ static const char *read_members(line_reader *reader, model *into)
 {
     double count = 0;
     const char *reason = NULL;
-    if (!next_setting(reader, "members", 1, MODEL_MEMBERS, &count))
+    if (!next_setting(reader, "members", 0, MODEL_MEMBERS, &count))
         return refuse(reader, "missing members");
     for (size_t i = 0; i < (size_t)count && reason == NULL; i++)
         reason = read_member(reader, into);
@@ -351,6 +351,8 @@ double model_slowdown(const model *loaded, const float features[MODEL_FEATURES])
 {
     float said[MODEL_MEMBERS];
     DMatrixHandle matrix = NULL;
+    if (loaded->member_count == 0) /* the measured slowdown of the class is all there is */
+        return 1;
     bool failed = XGDMatrixCreateFromMat(features, 1, MODEL_FEATURES, NAN, &matrix) != 0;
     for (size_t k = 0; k < loaded->member_count && !failed; k++) {
         const float *values = NULL;

@@ -41,7 +41,7 @@ static const cli_option option_rows[] = {
     CLI_TEXT(
         fit_overlap_options, gpu, "gpu", "NAME",
         "the GPU of kernels whose table does not name it; jobs on other GPUs reject the model"),
-    CLI_WORD(fit_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25 near-3",
+    CLI_WORD(fit_overlap_options, recipe, "recipe", "RECIPE", "nearest echo bag-40 bag-25 near-3",
              "train this one instead of the best of all on held-out kernels"),
     CLI_FLAG(fit_overlap_options, allow_faster, "allow-faster",
              "let the model predict slowdowns below 1 for kernels that were faster alongside "
