@@ -97,15 +97,21 @@ def check_prices(program):
     moved, answer = program.move(trace)
     sets = [f"operator.{name}={size}" for name, size in (("m", 2053), ("n", 4099), ("k", 1031))]
     gain = program.price(H100, "t_product", *sets) / program.price(A100, "t_product", *sets)
-    memory = 2039 / 3350
-    for found, wanted in zip(moved, (238.5 * gain, 38.5 * memory, 11.7 * memory, 477.0 * gain)):
+    def memory_gain(numbers, *more):
+        size = (*sets, f"operator.bytes={2 * numbers} B", *more)
+        return program.price(H100, "t_moved", *size) / program.price(A100, "t_moved", *size)
+    memory = memory_gain(2 * 2053 * 4099, "operator.reductions=1")
+    for found, wanted in zip(moved, (238.5 * gain, 38.5 * memory, 11.7 * memory_gain(3 * 1031 * 517), 477.0 * gain)):
         assert abs(found - wanted) <= 0.002 * wanted, (found, wanted)
     for words in ("1 kernels by shape, 1 without shapes by the mean", "copies, launches, the host and collectives",
                   f"norm: {memory:.3f} of the recorded time"):
         assert words in answer.stdout, answer.stdout
     faster = program.ask("trace", "whatif", program.write(trace), "--json", "--set",
                          "cluster.gpu.memory_bandwidth=4078 GB/s")
-    assert "norm: 0.500 of the recorded time" in faster.stdout, faster.stdout + faster.stderr
+    bandwidth = "cluster.gpu.memory_bandwidth=4078 GB/s"
+    size = (*sets, f"operator.bytes={4 * 2053 * 4099} B", "operator.reductions=1")
+    faster_gain = program.price(A100, "t_moved", *size, bandwidth) / program.price(A100, "t_moved", *size)
+    assert f"norm: {faster_gain:.3f} of the recorded time" in faster.stdout, faster.stdout + faster.stderr
 
 
 def check_refusals(program):
