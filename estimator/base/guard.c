@@ -96,7 +96,6 @@ static struct {
     kept streams[STREAM_COUNT];
     mode_t umask;
     struct sigaction actions[SIGNALS];
-    char **environment; /* copies of its texts; NULL: out of memory */
     uid_t user;
     gid_t group;
 } before;
@@ -267,10 +266,6 @@ static bool is_environment(char **one, char **other)
 void st_guard_remember(void)
 {
     (void)pthread_mutex_lock(&lock);
-    if (before.environment == NULL || !is_environment(environ, before.environment)) {
-        drop_environment(before.environment);
-        before.environment = copy_environment(environ);
-    }
     before.user = geteuid();
     before.group = getegid();
     int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -332,13 +327,8 @@ static void restore_handlers(const char *who, const char *what)
     }
 }
 
-static void restore_environment(const char *who, const char *what)
+static void restore_user(const char *who, const char *what)
 {
-    if (before.environment != NULL && !is_environment(environ, before.environment)) {
-        char **again = copy_environment(before.environment);
-        environ = again != NULL ? again : before.environment;
-        note_locked(who, what, ENVIRONMENT);
-    }
     if (geteuid() != before.user || getegid() != before.group) {
         bool back = seteuid(before.user) == 0 && setegid(before.group) == 0;
         note_locked(who, what, back ? USER : DESCRIPTORS);
@@ -378,7 +368,7 @@ static void restore_remembered(const char *who, const char *what)
     }
     if (before.known) {
         restore_handlers(who, what);
-        restore_environment(who, what);
+        restore_user(who, what);
     }
     (void)pthread_mutex_unlock(&lock);
 }
@@ -517,6 +507,7 @@ void st_guard_begin(st_guard *guard, const char *who, const char *what, bool tho
                 guard->shared.limits[i] = unknown;
         if (sigaltstack(NULL, &guard->shared.stack) != 0)
             guard->shared.stack.ss_flags = SS_DISABLE;
+        guard->shared.environment = copy_environment(environ);
     }
     if (atomic_load_explicit(&latest_who, memory_order_relaxed) != who) {
         (void)snprintf(last_who, sizeof last_who, "%s", who);
@@ -574,6 +565,13 @@ void st_guard_end(st_guard *guard)
     if (changed) {
         (void)pthread_sigmask(SIG_SETMASK, mask, NULL);
         note(guard, MASK);
+    }
+    char **texts = guard->shared.environment;
+    if (texts != NULL && !is_environment(environ, texts)) {
+        environ = texts; /* and stays: others keep pointers into it */
+        note(guard, ENVIRONMENT);
+    } else {
+        drop_environment(texts);
     }
     stack_t stack;
     const stack_t *own = &guard->shared.stack;

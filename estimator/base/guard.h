@@ -24,7 +24,8 @@ typedef struct st_guard_shared {
     sigset_t mask;               /* of the thread */
     bool ticks[ST_GUARD_TIMERS]; /* it is set */
     struct rlimit limits[ST_GUARD_LIMITS];
-    stack_t stack; /* of the thread's handlers */
+    stack_t stack;      /* of the thread's handlers */
+    char **environment; /* copies of its texts; NULL: out of memory */
 } st_guard_shared;
 
 /* The state before a call. */

@@ -50,7 +50,6 @@ static const rule_case refusals[] = {
     {"megatron-22b-8xa100", "model.kv_heads=7",
      "error: the 7 key-value heads (model.kv_heads) do not divide the 64 heads"},
     {"megatron-22b-8xa100", "model.heads=56", "the hidden size 6144 is not a multiple of the 56"},
-    {"megatron-22b-8xa100", "model.q_lora=1536", "require latent attention (model.kv_lora)"},
     {"megatron-22b-8xa100", "model.positions=1024",
      "error: sequences of 2048 tokens do not fit the 1024 learned positions"},
     {"megatron-22b-8xa100", "parallel.cp=3", "error: context-parallel size 3 does not divide"},
