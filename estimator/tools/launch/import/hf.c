@@ -20,8 +20,7 @@
 #define EXPERTS    "num_experts num_local_experts n_routed_experts moe_num_experts"
 #define EXPERT_FFN "moe_intermediate_size expert_ffn_hidden_size"
 #define SHARED_FFN                                                                                 \
-    "shared_expert_intermediate_size moe_shared_expert_intermediate_size "                         \
-    "shared_intermediate_size share_expert_dim"
+    "shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size"
 #define SHARED "n_shared_experts num_shared_experts moe_num_shared_experts num_shared_expert"
 
 #define TOP_K "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k moe_topk"
@@ -178,7 +177,8 @@ static void put_experts(hf_reader *reader)
     if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
         st_draft_put_count(reader->draft, ST_KEY_MODEL_SHARED_FFN, 0, width,
                            hf_of_class(reader, "one shared expert"));
-    else if (hf_put_field(reader, ST_KEY_MODEL_SHARED_FFN, SHARED_FFN, false) > 0)
+    else if (hf_put_field(reader, ST_KEY_MODEL_SHARED_FFN, SHARED_FFN " share_expert_dim", false) >
+             0)
         (void)hf_find(reader, SHARED);
     else if (hf_count(reader, SHARED, 0, &count))
         st_draft_put_count(reader->draft, ST_KEY_MODEL_SHARED_FFN, 0, count * width,
