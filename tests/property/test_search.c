@@ -116,7 +116,8 @@ TEST_OF(test_nothing_better_is_left_out, property_random *random, NULL, NULL)
         question asked = ask(random, own);
         double best = sweep_all(own, &asked);
         double found = search_all(own, &asked, 1, &row);
-        if (!same_bits(best, found))
+        /* Replays tie in ticks where closed forms differ in their last bits. */
+        if (!same_bits(best, found) && !(fabs(found - best) <= 1e-12 * best))
             fail_msg("%s %s %s on %.0f GPUs: the least %s is %.17g, the search finds %.17g",
                      asked.sets[0], asked.sets[1], asked.sets[2], asked.gpus, asked.goal, best,
                      found);
