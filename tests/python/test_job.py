@@ -26,6 +26,24 @@ def test_same_numbers_as_the_program(job, steptime):
     assert job.step_time.to('ms') == pytest.approx(shown['step_time'] * {'s': 1e3, 'ms': 1}[job.cell('step_time').unit], rel=1e-12)
 
 
+def test_data_parallelism_follows_other_sizes(job):
+    with pytest.warns(st.SteptimeWarning, match='parallel.dp is 2, before 8: it fills the 8 GPUs'):
+        job['parallel.tp'] = 4
+    assert job['parallel.dp'] == 2 and job.step_time > 1
+    with pytest.warns(st.SteptimeWarning, match='parallel.dp is 1, before 2'):
+        job['parallel.pp'] = 2
+    assert copy.copy(job)['parallel.dp'] == 1
+    job['parallel.dp'] = 1
+    job['parallel.tp'] = 8  # what was given stays, and the sheet says what is wrong
+    with pytest.raises(st.CheckError, match='ranks'):
+        job.step_time
+    other = st.Job(JOB, {'parallel.dp': 8})
+    other['parallel.tp'] = 4
+    assert other['parallel.dp'] == 8
+    with pytest.raises(st.CheckError, match='ranks'):
+        other.step_time
+
+
 def test_numbers_have_units(job):
     time = job.step_time
     assert time.unit == 's' and isinstance(time, float) and str(time).endswith(' s')
@@ -108,7 +126,7 @@ def test_wrong_values(job):
 
 
 def test_a_check_that_fails_fails_each_time(job):
-    job['parallel.tp'] = 4  # 32 ranks on 8 GPUs
+    job.update({'parallel.tp': 4, 'parallel.dp': 8})  # 32 ranks on 8 GPUs
     for _ in range(2):
         with pytest.raises(st.CheckError, match='32 ranks') as fault:
             job.step_time

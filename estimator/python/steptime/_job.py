@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import isnan
+from warnings import warn
 
-from ._errors import InputError, UnknownNameError
+from ._errors import InputError, SteptimeWarning, UnknownNameError
 from ._library import NULL, Buffer, Errors, Lock, Texts, encode, ffi, lib, plugin_roots, text_of
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _DIMENSIONS = ("B", "FLOP", "s", "J", "$")
 _KINDS = ("count", "number", "quantity", "bool", "enum", "text")
+_SIZES = ("parallel.tp", "parallel.pp", "parallel.cp")
 _TEXT, _JSON, _CSV, _SVG = range(4)
 _WRONG = (-9, -10, -12)  # values that do not exist, checks, providers: what else there is can be read
 
@@ -235,7 +237,7 @@ class Job:
     """A job on its sheet, with its plugins.
 
         job = Job("llama3-8b-8xh100", {"batch.micro": 2})
-        job["parallel.tp"] = 4       # a key, as in the job's file
+        job["parallel.tp"] = 4       # a key, as in the job's file; parallel.dp follows, with a warning, unless it is given here
         job.step_time                # Quantity in s
         job["cluster.gpu.memory"]    # 80 GiB, as a Quantity in B
 
@@ -250,6 +252,7 @@ class Job:
         self._sheet = sheet
         self._path = [path] if isinstance(path, str) else list(path)
         self._keys: dict[str, str] = {}
+        self._dp_filled = False  # parallel.dp follows the other sizes
         for key, value in (keys or {}).items():
             self._keys[key] = value_text(value)
         self._refine = refinements(refine)
@@ -292,6 +295,28 @@ class Job:
             self._keys[key] = text
             if "." not in key:
                 self._roles.clear()  # another sheet may call them otherwise
+        if key == "parallel.dp":
+            self._dp_filled = False
+        elif key in _SIZES:
+            self._fill()
+
+    def _fill(self) -> None:
+        """Data parallelism fills the GPUs again after another size has changed, unless it was given here."""
+        if "parallel.dp" in self._keys and not self._dp_filled:
+            return
+        try:
+            sizes = [self.key(size).value or 1 for size in (*_SIZES, "cluster.nodes", "cluster.gpus_per_node")]
+            old = self.key("parallel.dp").value
+        except UnknownNameError:
+            return
+        if not all(isinstance(size, int) and size > 0 for size in (*sizes, old)):
+            return
+        ranks, gpus = sizes[0] * sizes[1] * sizes[2], sizes[3] * sizes[4]
+        if gpus % ranks or gpus // ranks == old:
+            return
+        self["parallel.dp"] = gpus // ranks
+        self._dp_filled = True
+        warn(f"parallel.dp is {gpus // ranks}, before {old}: it fills the {gpus} GPUs; set it to keep another", SteptimeWarning, 3)
 
     def update(self, keys: Mapping[str, object]) -> None:
         """Sets several keys in one step: all of them or, after an error, none."""
