@@ -38,7 +38,7 @@ write_cross_file() {
     printf '%s\n' '[binaries]' "c = 'aarch64-linux-gnu-gcc'" "ar = 'aarch64-linux-gnu-ar'" \
         "strip = 'aarch64-linux-gnu-strip'" "ld = 'aarch64-linux-gnu-ld'" "objcopy = 'aarch64-linux-gnu-objcopy'" \
         "pkgconfig = 'pkg-config'" "exe_wrapper = ['qemu-aarch64-static', '-L', '/usr/aarch64-linux-gnu']" '[properties]' \
-        "sys_root = '$folder/sysroot'" "pkg_config_libdir = '$libraries/pkgconfig'" '[built-in options]' \
+        "sys_root = '$folder/sysroot'" "pkg_config_libdir = '$libraries/pkgconfig'" "library_dirs = ['$libraries']" '[built-in options]' \
         "c_args = ['-I$headers', '-I$headers/aarch64-linux-gnu']" "c_link_args = ['-L$libraries']" \
         '[host_machine]' "system = 'linux'" "cpu_family = 'aarch64'" "cpu = 'aarch64'" "endian = 'little'"
 }
