@@ -19,6 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __EMSCRIPTEN__
+#include <errno.h>
+#include <signal.h>
+#endif
+
 enum { MOST_WORDS = 1000 };
 
 /* clang-format off */
@@ -41,11 +46,20 @@ static const cli_verb *const verbs[] = {
 static const cli_program program = {.verbs = verbs, .verb_count = ST_COUNT(verbs)};
 
 #ifdef __EMSCRIPTEN__
-/* Emscripten's C library lacks it, and a page does not end that way. */
+/* Emscripten's C library declares these and lacks them: a page does not end that way, and has no
+ * signals, so that no stack for their handlers is found either (base/guard.c). */
 int at_quick_exit(void (*function)(void))
 {
     (void)function;
     return 0;
+}
+
+int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
+{
+    (void)stack;
+    (void)old;
+    errno = ENOSYS;
+    return -1;
 }
 #endif
 
