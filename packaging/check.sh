@@ -92,6 +92,14 @@ if wants deb && ! lacks dpkg-buildpackage dh lintian; then
     "$program" plugin list >"$log" 2>&1 && grep -q '^nccl-whitebox .* ok ' "$log" &&
         "$program" trace summary --help >>"$log" 2>&1
     verdict 'with their plugins and tools'
+    (cd -- "$work/deb/tree/usr/share/man" && [[ -s man1/steptime-trace-summary.1.gz && -s man1/steptime.1.gz ]]) >"$log" 2>&1
+    verdict 'with a man page of each verb'
+    LD_LIBRARY_PATH=$(dirname -- "$work"/deb/tree/usr/lib/*/libsteptime.so.0) \
+        PYTHONPATH=$work/deb/tree/usr/lib/python3/dist-packages /usr/bin/python3 -B -c "import steptime as st
+job = st.Job('$job')
+job['batch.micro'] = 2
+assert '/deb/tree/' in st.__file__ and job.step_time.unit == 's' and float(job.step_time) > 0, job.step_time" >"$log" 2>&1
+    verdict 'and from Python'
 fi
 
 # run SYSTEM PROGRAM...

@@ -70,6 +70,7 @@ for program in "$build"/packaging/static/steptime*; do
     "$strip" -o "$folder/$tree/$place/$name" "$program"
 done
 cp -- "$root/docs/man/steptime.1" "$folder/$tree/share/man/man1"
+python3 -B "$root/docs/man/verbs.py" "$root" "$folder/$tree/share/man/man1"
 cp -- "$root/LICENSE" "$root/README.md" "$folder/$tree"
 find "$folder/$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
 (cd -- "$folder" && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-0}" --format=ustar \

@@ -66,6 +66,19 @@ man_groff() {
     test -z "$(groff -man -Tutf8 -ww "$work/steptime.1" 2>&1 >/dev/null)"
 }
 
+# Each verb has a page that is whole, and its own examples.
+man_verbs() {
+    python3 -B "$root/docs/man/verbs.py" "$root" "$work/man1" || return 1
+    [ "$(find "$work/man1" -name '*.1' | wc -l)" -eq "$(grep -c '^\.SS' "$root/docs/man/steptime.1")" ] || return 1
+    without=$(grep -L '^\.SH EXAMPLES' "$work"/man1/*)
+    [ -z "$without" ] || { echo "no examples: $without" && return 1; }
+    grep -q '^\.B steptime trace roofline traces/' "$work/man1/steptime-trace-roofline.1" &&
+        grep -q '^\.B \\-\\-check' "$work/man1/steptime-estimate.1" || return 1
+    mandoc -T lint -W all "$work"/man1/* >"$work/man"
+    cat "$work/man"
+    [ ! -s "$work/man" ]
+}
+
 completion() {
     ln -sf "$program" "$work/steptime"
     shell=$1
@@ -112,6 +125,7 @@ check 'mathematics in Markdown of a sheet full of commands' pdflatex markdown "$
 check 'LaTeX of a sheet full of commands' pdflatex latex "$work/odd.yaml"
 check 'man page by mandoc' mandoc man_lint
 check 'man page by groff' groff man_groff
+check 'man pages of verbs by mandoc' mandoc man_verbs
 tests=$root/tests/generated
 check 'completion in bash' bash completion bash bash "$tests/completion.sh"
 check 'completion in zsh' zsh completion zsh zsh -f "$tests/completion.zsh"

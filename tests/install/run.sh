@@ -31,6 +31,7 @@ meson install -C "$build" --no-rebuild --destdir "$work/at" >"$work/log" 2>&1
 verdict 'it installs'
 
 for file in bin/steptime include/steptime/steptime.h man/man1/steptime.1 \
+    man/man1/steptime-trace-roofline.1 \
     bash-completion/completions/steptime site-functions/_steptime \
     vendor_completions.d/steptime.fish steptime/formulas/li2024.yaml steptime/views/kernels.sql \
     steptime/configs/jobs/gpt-3b-32x3090.yaml; do
