@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the checkout as a site: build.py STEPTIME SOURCE_ROOT FOLDER [--only PAGE...]
+"""The pages of the checkout as a site: build.py STEPTIME SOURCE_ROOT FOLDER [--links]
 
 Pandoc makes pages of the same Markdown that hosts of Git show, with formulas typeset in MathML. Sheets become pages of
 their equations, a gallery is drawn by the program, the page for the browser is on the front where it was built, and a
-search looks into every section. Every link of the site is followed; one that leads nowhere fails. --only makes these
-pages alone, for tests.
+search looks into every section. Every link of the site is followed; one that leads nowhere fails. --links is
+for tests: pictures stay empty and one sheet has a page.
 """
 import concurrent.futures
 import csv
@@ -31,7 +31,6 @@ PAGES = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**/*.md", "plugin
 class Site:
     def __init__(self, program, root, folder):
         self.program, self.root, self.folder = program, root, folder
-        self.template = root / "docs/site/page.html"
         self.sections, self.faults, self.copied = [], [], set()
 
     def run(self, *words, **options):
@@ -40,13 +39,27 @@ class Site:
             sys.exit(f"site: {shlex.join(map(str, words))}: {run.stderr.strip()[:600]}")
         return run.stdout
 
-    def convert(self, source, name, form="gfm"):
-        """Markdown to the page of a name, as HTML whose links are still those of the source."""
-        text = source if isinstance(source, str) else source.read_text(encoding="utf-8")
-        title = next(iter(re.findall(r"^# (.*)$", text, flags=re.M)), name)
-        depth = "../" * name.count("/")
-        return self.run("pandoc", "-f", form, "-t", "html5", "--mathml", "--template", self.template,
-                        "-V", f"root={depth}", "-M", f"pagetitle={re.sub('[`*]', '', title)}", input=text)
+    def convert(self, pages):
+        """Pages, as (name, Markdown, dialect), as HTML whose links are still those of the source."""
+        template = (self.root / "docs/site/page.html").read_text(encoding="utf-8")
+        made = []
+        with tempfile.TemporaryDirectory() as work:
+            files = [(pathlib.Path(work, f"{i}.md"), pathlib.Path(work, f"{i}.html")) for i in range(len(pages))]
+            for (_, text, _), (source, _) in zip(pages, files):
+                source.write_text(text, encoding="utf-8")
+            listed = pathlib.Path(work, "pages")
+            listed.write_text("".join(f"{source}\t{target}\t{page[2]}\n" for page, (source, target) in zip(pages, files)))
+            self.run("pandoc", "-f", "gfm", "-t", "html5", "--mathml", "--lua-filter", self.root / "docs/site/convert.lua",
+                     input="", env=os.environ | {"PAGES": str(listed)})
+            for (name, text, _), (_, target) in zip(pages, files):
+                title = re.sub("[`*]", "", next(iter(re.findall(r"^# (.*)$", text, flags=re.M)), name))
+                page = template.replace("$root$", "../" * name.count("/")).replace("$pagetitle$", html.escape(title))
+                made.append((name, page.replace("$body$", target.read_text(encoding="utf-8"))))
+        return made
+
+    def add(self, *pages):
+        for name, text in self.convert(pages):
+            self.write(name, text)
 
     def target(self, address, name):
         """Where a link of a page leads on the site; files of the checkout come along."""
@@ -77,7 +90,7 @@ class Site:
             self.copied.add(page)
             lines = [f"# {source.relative_to(self.root)}", ""]
             lines += [f"- [{one.name}]({one.name})" for one in sorted(source.iterdir()) if not one.name.startswith(".")]
-            self.write(name, self.convert("\n".join(lines), name))
+            self.add((name, "\n".join(lines), "gfm"))
         return os.path.join(path, "index.html")
 
     def write(self, name, text):
@@ -100,30 +113,31 @@ class Site:
 
     # ---- what the program makes ----
 
-    def gallery(self):
+    def gallery(self, draws):
         lines = ["# Gallery", "", "Pictures that the program draws; below each, the command.", ""]
         with (self.root / "docs/site/gallery.csv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         (self.folder / "gallery").mkdir(exist_ok=True)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda row: self.run(self.program, *shlex.split(row["arguments"]),
-                                               self.folder / "gallery" / row["picture"]), rows))
+                                               self.folder / "gallery" / row["picture"]), rows if draws else []))
         for row in rows:
+            (self.folder / "gallery" / row["picture"]).touch()
             lines += [f"## {row['title']}", "", f"![{row['title']}](gallery/{row['picture']})", "",
                       "```sh", f"steptime {row['arguments']} {row['picture']}", "```", ""]
-        self.write("gallery.html", self.convert("\n".join(lines), "gallery.html"))
+        self.add(("gallery.html", "\n".join(lines), "gfm"))
 
     def formulas(self, names):
         """The equations of every sheet; `names` None: all that no other one includes."""
         listed = json.loads(self.run(self.program, "sheet", "list", "--json", "--path", self.root))
         sheets = [one for one in listed["sheets"] if names is None or one["name"] in names]
+        pages = []
         lines = ["# Formulas", "", "Every sheet as equations; [one page](../docs/formulas.md) has them as they are written.", ""]
         for sheet in sheets:
             text = self.run(self.program, "sheet", "export", sheet["name"], "--format", "md", "--path", self.root)
-            name = f"formulas/{sheet['name']}.html"
-            self.write(name, self.convert(text, name, "gfm+tex_math_dollars"))
+            pages.append((f"formulas/{sheet['name']}.html", text, "gfm+tex_math_dollars"))
             lines.append(f"- [{sheet['name']}]({sheet['name']}.html): {sheet.get('title') or ''}")
-        self.write("formulas/index.html", self.convert("\n".join(lines), "formulas/index.html"))
+        self.add(*pages, ("formulas/index.html", "\n".join(lines), "gfm"))
 
     def front(self):
         live = self.root / "build-page/steptime.html"
@@ -136,7 +150,7 @@ class Site:
             shown = ("![a step and its memory](gallery/step.svg)\n\n"
                      "The sheet also estimates [in a browser](docs/page.md); this site was built without that page.")
         text = (self.root / "docs/site/front.txt").read_text(encoding="utf-8").replace("LIVE", shown)
-        self.write("index.html", self.convert(text.replace(".md)", ".html)"), "index.html"))
+        self.add(("index.html", text.replace(".md)", ".html)"), "gfm"))
 
     # ---- links ----
 
@@ -165,40 +179,37 @@ class Site:
                     self.faults.append(f"{page.relative_to(self.folder)}: {address}: no such section")
         return count
 
-    def build(self, only):
+    def build(self, whole):
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         shutil.copyfile(self.root / "docs/site/style.css", self.folder / "style.css")
         pages = sorted({path for pattern in PAGES for path in self.root.glob(pattern)
                         if not any(part.startswith(("build", ".")) for part in path.relative_to(self.root).parts)
                         and "site" not in path.parts})
-        if only:
-            pages = [page for page in pages if str(page.relative_to(self.root)) in only]
-        names = [str(page.relative_to(self.root))[:-3] + ".html" for page in pages]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for name, text in zip(names, pool.map(self.convert, pages, names)):
-                self.write(name, text)
-        self.formulas({"li2024"} if only else None)
-        self.gallery()
+        self.add(*((str(page.relative_to(self.root))[:-3] + ".html", page.read_text(encoding="utf-8"), "gfm") for page in pages))
+        self.formulas(None if whole else {"li2024"})
+        self.gallery(whole)
         self.front()
         script = (self.root / "docs/site/search.js").read_text(encoding="utf-8")
         listed = json.dumps(self.sections, ensure_ascii=False, separators=(",", ":"))
         (self.folder / "search.js").write_text(script.replace("SECTIONS", listed, 1), encoding="utf-8")
         links = self.check()
-        for fault in self.faults if not only else []:
+        for fault in self.faults:
             print(fault)
         print(f"{len(list(self.folder.rglob('*.html')))} pages, {len(self.sections)} sections, {links} links, "
               f"{len(self.faults)} faults: {self.folder}/index.html")
-        return bool(self.faults) and not only
+        return bool(self.faults)
 
 
 def main():
     program, root, folder, *rest = sys.argv[1:]
-    only = rest[1:] if rest[:1] == ["--only"] else []
+    if shutil.which("pandoc") is None:
+        print("skipped: pandoc is not installed")
+        return 77
     with tempfile.TemporaryDirectory() as empty:
         os.environ.update(XDG_CONFIG_HOME=empty, XDG_DATA_HOME=empty, STEPTIME_PATH="", LC_ALL="C.UTF-8")
         site = Site(os.path.realpath(program), pathlib.Path(root).resolve(), pathlib.Path(folder).resolve())
-        return site.build(only)
+        return site.build(rest != ["--links"])
 
 
 if __name__ == "__main__":
