@@ -69,7 +69,8 @@ man_groff() {
 # Each verb has a page that is whole, and its own examples.
 man_verbs() {
     python3 -B "$root/docs/man/verbs.py" "$root" "$work/man1" || return 1
-    [ "$(find "$work/man1" -name '*.1' | wc -l)" -eq "$(grep -c '^\.SS' "$root/docs/man/steptime.1")" ] || return 1
+    verbs=$(grep -c '^\.SS' "$root/docs/man/steptime.1")
+    [ "$(find "$work/man1" -name '*.1' | wc -l)" -eq "$verbs" ] || return 1
     without=$(grep -L '^\.SH EXAMPLES' "$work"/man1/*)
     [ -z "$without" ] || { echo "no examples: $without" && return 1; }
     grep -q '^\.B steptime trace roofline traces/' "$work/man1/steptime-trace-roofline.1" &&
