@@ -50,6 +50,9 @@ static const char *const times[] = {"all",         "forward",      "backward",
 static const char *const terms[] = {"steady",   "bubble",    "transfers", "data", "tied",
                                     "slowdown", "optimizer", "overhead",  NULL};
 
+static const char *const spent[] = {"products", "attention", "memory", "optimizer", "tp", "cp",
+                                    "ep",       "dp",        "pp",     NULL};
+
 static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STEP] = {"step", "s", alone, "time of a training step"},
     [ST_ROLE_MEMORY] = {"memory", "B", alone, "peak memory of a GPU"},
@@ -210,6 +213,10 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_LAYER_PARAMETERS] = {"layer_parameters", "1", alone, "parameters of a layer"},
     [ST_ROLE_PARAMETERS] = {"parameters", "1", alone, "parameters of the model"},
     [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, "terms of the step time"},
+    [ST_ROLE_SPENT] = {"spent", "s", spent,
+                       "what a GPU spends in a step: matrix products, attention, kernels bound by "
+                       "memory, the optimizer, exposed communication by group"},
+    [ST_ROLE_SPENT_HIDDEN] = {"spent_hidden", "s", spent, "the same behind computation"},
     [ST_ROLE_HIDDEN_IN_PASSES] = {"hidden_in_passes", "s", alone,
                                   "hidden communication within the passes"},
     [ST_ROLE_LAYER_SHAPE] = {"layer_shape", "1", shape,

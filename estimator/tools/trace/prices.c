@@ -452,6 +452,12 @@ st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *tran
     return status;
 }
 
+size_t st_prices_part(const st_prices *prices, const st_task_shape *shape)
+{
+    const st_rule *rule = st_rules_find(prices->rules, shape->form, shape->name);
+    return rule != NULL ? prices->rules->operations[rule->operation].part : ST_RULE_NO_PART;
+}
+
 const st_job *st_prices_job(const st_prices *prices)
 {
     return prices->estimate.job;

@@ -59,6 +59,8 @@ typedef struct st_rule_type {
     const char *cell;
 } st_rule_type;
 
+#define ST_RULE_NO_PART SIZE_MAX
+
 typedef struct st_rule_operation {
     const char *name;
     const char *time; /* cells */
@@ -66,6 +68,7 @@ typedef struct st_rule_operation {
     st_rule_type *by;
     size_t by_count;
     unsigned needs; /* bits of st_size_key */
+    size_t part;    /* of ST_ROLE_SPENT; ST_RULE_NO_PART: none */
     st_place place;
 } st_rule_operation;
 
@@ -181,6 +184,9 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
 /* `collective` as st_trace_transfer has it; time 0 and unknown where no provider knows it. */
 st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *transfer,
                                 st_price *price, st_errors *errors) ST_NODISCARD;
+
+/* The part of an estimate (ST_ROLE_SPENT) that a task belongs to, ST_RULE_NO_PART. */
+size_t st_prices_part(const st_prices *prices, const st_task_shape *shape);
 
 const st_job *st_prices_job(const st_prices *prices);
 const char *st_prices_rules_file(const st_prices *prices);

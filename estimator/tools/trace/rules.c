@@ -5,6 +5,7 @@
 #include "base/yaml_read.h"
 #include "steptime/keys.h"
 #include "steptime/tool/input_files.h"
+#include "steptime/tool/roles.h"
 #include "trace/xalloc.h"
 
 #include <fnmatch.h>
@@ -74,9 +75,24 @@ static size_t read_formulas(rules_reader *r, const st_yaml_node *map, const char
     return count;
 }
 
+/* What the closed form calls the like of it. */
+static size_t read_part(rules_reader *r, const st_yaml_node *item)
+{
+    const char *text = st_read_text(&r->yaml, item, "part", NULL);
+    const char *const *parts = st_role_describe(ST_ROLE_SPENT)->parts;
+    size_t count = st_role_part_count(ST_ROLE_SPENT);
+    size_t part = text != NULL ? st_find_text(parts, count, sizeof *parts, text) : SIZE_MAX;
+    if (text != NULL && part == SIZE_MAX)
+        ST_NOTE(&r->yaml, ST_ERR_NAME, item->place,
+                "unknown part of an estimate" ST_FOUND "%s" ST_EXPECTED
+                "products, attention, memory or optimizer" ST_HINT "%s",
+                text, st_errors_nearest(r->yaml.errors, text, parts, count));
+    return part < count ? part : ST_RULE_NO_PART;
+}
+
 static void read_operations(rules_reader *r, const st_yaml_node *root)
 {
-    static const char *const known[] = {"time", "work", "by", "needs"};
+    static const char *const known[] = {"time", "work", "by", "needs", "part"};
     const st_yaml_node *map = st_read_map(&r->yaml, root, "operations");
     st_rule_operation *list =
         map != NULL ? st_read_alloc(&r->yaml, map->count + 1, sizeof *list) : NULL;
@@ -91,6 +107,7 @@ static void read_operations(rules_reader *r, const st_yaml_node *root)
         own->time = st_read_text(&r->yaml, item, "time", "");
         own->work = st_read_text(&r->yaml, item, "work", NULL);
         own->by_count = read_pairs(r, item, "by", &own->by);
+        own->part = read_part(r, item);
         const st_yaml_node *need_list = st_read_list(&r->yaml, item, "needs", ST_SIZE_KEYS);
         for (size_t j = 0; need_list != NULL && j < need_list->count; j++) {
             const st_yaml_node *need_item = need_list->items[j];

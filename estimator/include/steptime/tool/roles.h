@@ -98,6 +98,8 @@ typedef enum st_role {
     ST_ROLE_PARAMETERS,
     /* what the sheet's own step consists of */
     ST_ROLE_STEP_TERMS,
+    ST_ROLE_SPENT,
+    ST_ROLE_SPENT_HIDDEN,
     ST_ROLE_HIDDEN_IN_PASSES,
     /* a layer, for what was measured of it */
     ST_ROLE_LAYER_SHAPE,

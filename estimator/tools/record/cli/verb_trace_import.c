@@ -4,6 +4,7 @@
 
 #include "record/cli/quantity_option.h"
 #include "record/price/imported.h"
+#include "steptime/keys.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct import_options {
     const char *gap;
     const char *traces;
     const char *step;
+    const char *job;
     uint64_t world;
     bool each;
 } import_options;
@@ -42,6 +44,9 @@ static const cli_option option_rows[] = {
     CLI_FILE(import_options, rules, "rules", "kernel rules that replace those of configs/kernels"),
     CLI_FILE(import_options, times, "times",
              "measured kernel times: a table with columns kernel and time_us"),
+    CLI_TEXT(import_options, job, "job", "JOB",
+             "compare the step with the estimate of this job, by part; --set sets its keys, too",
+             .word = CLI_WORD_JOB),
     CLI_FLAG(import_options, each, "each", "read all logs, including those of identical ranks"),
     CLI_FILE(import_options, traces, "output",
              "write the trace of the first worker to FILE, or of all ranks into an existing folder",
@@ -57,6 +62,8 @@ static const cli_example examples[] = {
     {"steptime trace import run.trace --gpu a100-sxm-80gb", "price a recorded program"},
     {"steptime trace import run.trace --cluster dgx-h100 --world 64 -o out.json",
      "expand one recorded rank to 64 and write its trace"},
+    {"steptime trace import run.trace --cluster dgx-a100 --job gpt2.yaml --set batch.micro=4",
+     "compare the step with the estimate of a job"},
     {NULL, NULL},
 };
 
@@ -87,6 +94,38 @@ static st_status write_traces(cli_run *run, const st_imported *imported, const c
     return status;
 }
 
+/* Whether an option sets a key of the recording's sheet: its figures and the cluster. */
+static bool is_of_recording(const char *set)
+{
+    return strncmp(set, "constants.", 10) == 0 || strncmp(set, ST_KEY_CLUSTER, 7) == 0;
+}
+
+/* The recording and the job share the cluster; other keys are the job's. */
+static st_imported_job divide_sets(cli_run *run, const import_options *options,
+                                   st_prices_request *prices)
+{
+    size_t count = run->common.sets.count;
+    const char **job_sets = st_arena_alloc(run->arena, count + 2, sizeof *job_sets);
+    const char **recorded = st_arena_alloc(run->arena, count + 1, sizeof *recorded);
+    st_imported_job job = {.job = options->job, .sets = job_sets};
+    if (options->cluster != NULL)
+        job_sets[job.set_count++] =
+            st_arena_printf(run->arena, ST_KEY_CLUSTER "=%s", options->cluster);
+    else if (options->gpu != NULL)
+        job_sets[job.set_count++] =
+            st_arena_printf(run->arena, ST_KEY_CLUSTER_GPU "=%s", options->gpu);
+    prices->sets = recorded;
+    prices->set_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *set = run->common.sets.items[i];
+        if (options->job == NULL || is_of_recording(set))
+            recorded[prices->set_count++] = set;
+        if (strncmp(set, "constants.", 10) != 0)
+            job_sets[job.set_count++] = set;
+    }
+    return job;
+}
+
 static int run_import(cli_run *run)
 {
     const import_options *options = run->options;
@@ -98,13 +137,12 @@ static int run_import(cli_run *run)
                    .cluster = options->cluster,
                    .rules = options->rules,
                    .times = options->times,
-                   .sets = run->common.sets.items,
-                   .set_count = run->common.sets.count,
                    .refine = run->common.refine.items,
                    .refine_count = run->common.refine.count},
         .costs = options->costs,
         .step_kernel = options->step,
     };
+    st_imported_job job = divide_sets(run, options, &request.prices);
     static const quantity_option gap = {
         .name = "--gap", .unit = "s", .most = 10, .expected = "0 s to 10 s"};
     double gap_s = -1;
@@ -114,12 +152,15 @@ static int run_import(cli_run *run)
         status = cli_paths(run);
     if (status == ST_OK)
         status = st_imported_make(run->paths, &request, run->arena, &imported, run->errors);
-    if (status == ST_OK && options->traces != NULL)
-        status = write_traces(run, imported, options->traces);
     if (status == ST_OK) {
         st_result result;
-        st_imported_result(imported, run->arena, &result);
-        cli_show(run, &result);
+        st_node *root = st_imported_result(imported, run->arena, &result);
+        if (options->job != NULL)
+            status = st_imported_compare(run->paths, imported, &job, run->arena, root, run->errors);
+        if (status == ST_OK && options->traces != NULL)
+            status = write_traces(run, imported, options->traces);
+        if (status == ST_OK)
+            cli_show(run, &result);
     }
     return cli_exit_code(run, status);
 }

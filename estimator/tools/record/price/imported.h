@@ -82,8 +82,21 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
 /* The trace of one rank, from its worker, as PyTorch's profiler would write it. */
 void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *buffer);
 
-/* What `steptime trace import` prints. */
-void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result);
+/* The closed form of the same step. */
+typedef struct st_imported_job {
+    const char *job; /* a name or path */
+    const char *const *sets;
+    size_t set_count;
+} st_imported_job;
+
+/* Estimates the job, and adds both steps by part to what `steptime trace import` prints: those of
+ * the worker with the longest step. An error where no worker has one. */
+st_status st_imported_compare(const st_paths *paths, const st_imported *imported,
+                              const st_imported_job *job, st_arena *arena, st_node *root,
+                              st_errors *errors) ST_NODISCARD;
+
+/* What `steptime trace import` prints; the root, to which more can be added. */
+st_node *st_imported_result(const st_imported *imported, st_arena *arena, st_result *result);
 
 /* Costs of calls by their names: a table "call,time_us", or a recording to learn them from
  * (docs/record.md). */

@@ -108,7 +108,7 @@ static void say_head(const st_imported *imported, const st_imported_worker *sum,
         st_say(root, "step: %.3f ms\n", step_ms);
 }
 
-void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result)
+st_node *st_imported_result(const st_imported *imported, st_arena *arena, st_result *result)
 {
     const st_run *run = imported->run;
     /* The sums over all workers, with the step of the slowest one. */
@@ -181,4 +181,5 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     st_result_csv(result, "workers",
                   "rank,ranks,calls,tasks,products,flop,busy_ns,waiting_ns,unknown,unknown_ns,"
                   "steps,step_ns,peak_bytes");
+    return root;
 }
