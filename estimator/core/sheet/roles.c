@@ -50,8 +50,8 @@ static const char *const times[] = {"all",         "forward",      "backward",
 static const char *const terms[] = {"steady",   "bubble",    "transfers", "data", "tied",
                                     "slowdown", "optimizer", "overhead",  NULL};
 
-static const char *const spent[] = {"products", "attention", "memory", "optimizer", "tp", "cp",
-                                    "ep",       "dp",        "pp",     NULL};
+static const char *const spent[] = {"products", "attention", "memory", "optimizer", "tp",
+                                    "cp",       "ep",        "dp",     "pp",        NULL};
 
 static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STEP] = {"step", "s", alone, "time of a training step"},
