@@ -3,8 +3,31 @@
 #include "cli/schema.h"
 
 #include "base/chars.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 #include "steptime/tool/value_text.h"
+
+#include <float.h>
+
+#define NUMBER_PATTERN "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
+
+/* A number in the key's range, or text that the reader takes for one. */
+static void put_number(const st_key *key, st_buffer *json)
+{
+    const bool is_count = key->kind == ST_KEY_COUNT;
+    const bool is_positive = key->minimum > 0 && key->minimum < DBL_MIN;
+    st_buffer_printf(json, "{\"anyOf\":[{\"type\":\"%s\",\"%s\":%.15g",
+                     is_count ? "integer" : "number", is_positive ? "exclusiveMinimum" : "minimum",
+                     is_positive ? 0 : key->minimum);
+    if (key->maximum < DBL_MAX)
+        st_buffer_printf(json, ",\"maximum\":%.15g", key->maximum);
+    st_buffer_printf(json, "},{\"type\":\"string\",\"pattern\":\"%s\"}]}",
+                     !is_count ? "^ *" NUMBER_PATTERN " *%? *$"
+                     : strcmp(key->path, ST_KEY_CLUSTER_NCCL_VERSION) == 0
+                         ? "^[0-9]+([.][0-9]+[.][0-9]+)?$"
+                     : key->minimum >= 1 ? "^0*[1-9][0-9]*$"
+                                         : "^[0-9]+$");
+}
 
 /* What one value may be. */
 static void put_kind(const st_key *key, st_buffer *json)
@@ -13,13 +36,18 @@ static void put_kind(const st_key *key, st_buffer *json)
     const char *names[ST_VALUES_MAX];
     const size_t count = key->kind == ST_KEY_ENUM ? st_key_values(key, storage, names) : 0;
     static const char *const types[] = {
-        [ST_KEY_COUNT] = "\"type\":[\"number\",\"string\"]",
-        [ST_KEY_NUMBER] = "\"type\":[\"number\",\"string\"]",
-        [ST_KEY_QUANTITY] = "\"type\":[\"string\",\"number\"]",
+        [ST_KEY_COUNT] = "",
+        [ST_KEY_NUMBER] = "",
+        [ST_KEY_QUANTITY] =
+            "\"type\":\"string\",\"pattern\":\"^ *" NUMBER_PATTERN " *([^-+0-9., ]|1/)[^,]*$\"",
         [ST_KEY_BOOL] = "\"type\":\"boolean\"",
         [ST_KEY_ENUM] = "",
         [ST_KEY_TEXT] = "\"type\":[\"string\",\"number\",\"array\",\"object\",\"boolean\"]",
     };
+    if (key->kind == ST_KEY_COUNT || key->kind == ST_KEY_NUMBER) {
+        put_number(key, json);
+        return;
+    }
     st_buffer_printf(json, "{%s", types[key->kind]);
     for (size_t i = 0; i < count; i++) {
         st_buffer_text(json, i > 0 ? "," : "\"enum\":[");

@@ -8,9 +8,9 @@ import time
 
 
 class Client:
-    def __init__(self, program, *words, env=None):
+    def __init__(self, program, *words, env=None, quiet=False):
         self.process = subprocess.Popen([program, "lsp", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=env)
+                                        stderr=subprocess.PIPE if quiet else None, env=env)
         self.number = 0
         self.buffer = b""
         self.notes = []

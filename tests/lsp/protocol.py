@@ -222,6 +222,36 @@ def jobs(suite, client, folder):
     suite.check("memory" in offered, "keys of a GPU", offered)
     client.note("textDocument/didClose", textDocument={"uri": gpu})
     suite.check(client.diagnostics(gpu) == [], "a closed file has no diagnostics")
+    client.at("hover", job, (0, 0))
+    client.notes.clear()
+    for code in ("\0", "\1"):
+        client.change(job, JOB.replace("dp: 4", "dp: 4" + code))
+        found = client.diagnostics(job)
+        suite.check(len(found) == 1 and f"U+000{ord(code)}" in found[0]["message"]
+                    and found[0]["range"]["start"] == {"line": 3, "character": 16}, "a control character", found)
+    client.change(job, JOB)
+    client.diagnostics(job)
+    named = {"clusters/lab-c": "gpus_per_node: 8\n", "gpus/lab-g": "name: Lab\n", "models/lab-m": "layers: 24\n",
+             "stacks/lab-s": "doc: lab\n"}
+    for path, text in named.items():
+        (folder / f"configs/{path}.yaml").parent.mkdir(exist_ok=True)
+        (folder / f"configs/{path}.yaml").write_text(text, encoding="utf-8")
+    based = (folder / "configs/jobs/based.yaml").as_uri()
+    text = "cluster: {base: lab-c, gpu: {base: lab-g}}\nmodel:\n  base: lab-m\nstack: {base: lab-s}\n"
+    client.open(based, text)
+    client.diagnostics(based)
+    for path in named:
+        where = client.at("definition", based, place_of(text, path.split("/")[1], 2))["result"]
+        suite.check(where is not None and where["uri"].endswith(f"/{path}.yaml"), f"the base {path}", where)
+    client.note("textDocument/didClose", textDocument={"uri": based})
+    client.diagnostics(based)
+    cited = JOB.replace("dp: 4", "dp: {value: 4, source: 'a [b](http://c) ![e](f) <d>'}")
+    client.change(job, cited)
+    client.diagnostics(job)
+    hover = text_of_hover(client.at("hover", job, place_of(cited, "dp: {", 1)))
+    suite.check(r"source: a \[b\](http://c) \!\[e\](f) \<d\>" in hover, "a source is no Markdown", hover)
+    client.change(job, JOB)
+    client.diagnostics(job)
 
 
 def halves(suite, client, folder):
@@ -270,12 +300,22 @@ def ends(suite, program, environment):
     """Bytes without frames end the server with 1; so does an end without shutdown."""
     for data in (b"GET / HTTP/1.1\r\n\r\n", b"Content-Length: -4\r\n\r\n", b"Content-Length: 99999999999\r\n\r\n",
                  b"x" * 5000, b"Content-Length: 5x\r\n\r\n12345", b"Content-Length: 20\r\n\r\n{"):
-        client = Client(program, env=environment)
+        client = Client(program, env=environment, quiet=True)
         client.raw(data)
         client.process.stdin.close()
         client.process.stdout.read()
+        said = client.process.stderr.read().decode()
         status = client.process.wait(20)
         suite.check(status == 1, f"{data[:24]!r} ends with 1", status)
+        if not data.endswith(b"{"):
+            suite.check("steptime lsp: " in said and "expected" in said, f"{data[:24]!r}: the reason is on stderr", said)
+    client = Client(program, "--job", "nope", env=environment, quiet=True)
+    client.start()
+    shown = client.receive()
+    client.stop()
+    said = client.process.stderr.read().decode()
+    suite.check(shown["method"] == "window/showMessage" and "nope" in shown["params"]["message"] and "nope" in said,
+                "a job that is not there is said", shown, said)
     client = Client(program, env=environment)
     answer = client.ask("textDocument/hover")
     suite.check(answer["error"]["code"] == -32002, "initialize comes first", answer)

@@ -21,10 +21,14 @@ FOLDERS = {"job": "configs/jobs", "model": "configs/models", "cluster": "configs
 # A slip in the first file of each kind that has these keys: the keys to the value, and what stands there instead.
 SLIPS = {
     "job": [(["parallel", "tq"], 8), (["recompute"], "ful"), (["parallel", "tp"], [8]), (["modle"], "gpt-3b"),
+            (["parallel", "tp"], 0), (["parallel", "tp"], 1.5), (["parallel", "tp"], "0"), (["batch", "micro"], "x"),
+            (["parallel", "zero"], 4), (["parallel", "zero"], -1), (["parallel", "pp"], {"value": 0}),
+            (["cluster"], {"nic_bandwidth": 200}), (["cluster"], {"nic_bandwidth": "200"}),
+            (["cluster"], {"nic_bandwidth": {"value": 25}}),
             (["parallel", "tp"], {"value": 8, "sorce": "x"}), (["cluster"], 3)],
     "model": [(["hiden"], 12288), (["gated"], "maybe"), (["layers"], {"source": "x"})],
     "cluster": [(["nodse"], 4), (["gpus_per_node"], {})],
-    "gpu": [(["memroy"], "80 GB"), (["memory"], ["80 GB"])],
+    "gpu": [(["memroy"], "80 GB"), (["memory"], ["80 GB"]), (["memory"], 80)],
     "sheet": [(["cels"], {}), (["checks"], [{"that": "a > 1"}]), (["inputs"], {"a": {"unit": "B"}}),
               (["cells"], {"T": {"iz": "2", "is": "3"}}), (["cells"], {"2T": {"is": "3"}})],
 }

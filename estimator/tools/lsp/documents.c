@@ -159,6 +159,19 @@ static st_document *make_document(const char *uri)
     return document;
 }
 
+/* The length of the text with U+0000 where it was: the reader of files reports it. */
+static size_t restore_nul(char *text)
+{
+    size_t length = 0;
+    for (const char *from = text; *from != '\0'; length++) {
+        const bool is_nul = st_begins(from, ST_LSP_NUL);
+        text[length] = is_nul ? '\0' : *from;
+        from += is_nul ? strlen(ST_LSP_NUL) : 1;
+    }
+    text[length] = '\0';
+    return length;
+}
+
 bool st_documents_put(st_documents *documents, const char *uri, const char *text)
 {
     st_document *document = st_documents_find(documents, uri);
@@ -172,7 +185,7 @@ bool st_documents_put(st_documents *documents, const char *uri, const char *text
     if (copy != NULL) {
         free(document->text);
         document->text = copy;
-        document->length = strlen(copy);
+        document->length = restore_nul(copy);
     } else if (document->text == NULL) {
         documents->count--;
         free_document(document);

@@ -29,6 +29,9 @@ typedef struct st_document {
     char *job; /* that gives a sheet its values; NULL: not looked for, "": there is none */
 } st_document;
 
+/* Takes the place of U+0000 in a text for st_documents_put: U+FDD0, which no text has. */
+#define ST_LSP_NUL "\xEF\xB7\x90"
+
 enum { ST_DOCUMENTS_MAX = 256 };
 
 typedef struct st_documents {

@@ -103,10 +103,18 @@ static bool find_file(const st_lsp_question *question, const char *key, st_place
     static const struct {
         const char *key;
         st_folder folder;
-    } kinds[] = {{"include", ST_FOLDER_SHEETS},     {"sheet", ST_FOLDER_SHEETS},
-                 {"model", ST_FOLDER_MODELS},       {"cluster", ST_FOLDER_CLUSTERS},
-                 {"gpu", ST_FOLDER_GPUS},           {"cluster.gpu", ST_FOLDER_GPUS},
-                 {"base", ST_FOLDER_JOBS},          {"stack", ST_FOLDER_STACKS},
+    } kinds[] = {{"include", ST_FOLDER_SHEETS},
+                 {"sheet", ST_FOLDER_SHEETS},
+                 {"model", ST_FOLDER_MODELS},
+                 {"cluster", ST_FOLDER_CLUSTERS},
+                 {"gpu", ST_FOLDER_GPUS},
+                 {"cluster.gpu", ST_FOLDER_GPUS},
+                 {"base", ST_FOLDER_JOBS},
+                 {"stack", ST_FOLDER_STACKS},
+                 {"model.base", ST_FOLDER_MODELS},
+                 {"cluster.base", ST_FOLDER_CLUSTERS},
+                 {"cluster.gpu.base", ST_FOLDER_GPUS},
+                 {"stack.base", ST_FOLDER_STACKS},
                  {"constants", ST_FOLDER_CONSTANTS}};
     const st_document *document = question->document;
     const st_lsp_spot at = {document->text, document->length, question->offset};
@@ -241,10 +249,22 @@ static void put_value(const st_lsp_question *question, const char *name, st_buff
                      job);
 }
 
+/* Text of files as it is written there: nothing in it is a link, an image or a tag. */
+static void put_plain(const char *value, st_buffer *text)
+{
+    for (; *value != '\0'; value++) {
+        if (strchr("\\`*_[]<>#!|~&", *value) != NULL)
+            st_buffer_text(text, "\\");
+        st_buffer_append(text, *value == '\n' ? " " : value, 1);
+    }
+}
+
 static void put_line(const char *label, const char *value, st_buffer *text)
 {
-    if (value != NULL && value[0] != '\0')
-        st_buffer_printf(text, "\n\n%s%s", label, value);
+    if (value == NULL || value[0] == '\0')
+        return;
+    st_buffer_printf(text, "\n\n%s", label);
+    put_plain(value, text);
 }
 
 static void hover_cell(const st_lsp_question *question, const st_sheet_cell *cell, st_buffer *text)
@@ -325,7 +345,9 @@ static void put_job_value(const st_lsp_question *question, const char *key, st_b
     const st_job_value *value = st_job_value_of(job, key);
     if (value == NULL || value->origin == ST_ORIGIN_NONE || value->text == NULL)
         return;
-    st_buffer_printf(text, " = %s%s", value->text, origins[value->origin]);
+    st_buffer_text(text, " = ");
+    put_plain(value->text, text);
+    st_buffer_text(text, origins[value->origin]);
     put_line("source: ", value->source, text);
 }
 

@@ -5,6 +5,7 @@
 #include "base/chars.h"
 #include "base/json_read.h"
 #include "lsp/answers.h"
+#include "steptime/job.h"
 
 #include <stdlib.h>
 
@@ -37,6 +38,12 @@ typedef struct message {
     st_arena *arena;
     st_buffer *out;
 } message;
+
+static void log_line(const st_lsp_server *server, const char *text)
+{
+    if (server->settings.log != NULL)
+        (void)fprintf(server->settings.log, "steptime lsp: %s\n", text);
+}
 
 /* ---- JSON ---- */
 
@@ -216,6 +223,31 @@ static st_status set_paths(st_lsp_server *server, const char *root, st_arena *ar
     return ST_OK;
 }
 
+/* A job that cannot be loaded gives no values: said once, where the user may look. */
+static void check_settings(const message *asked)
+{
+    const st_lsp_server *server = asked->server;
+    const char *name = server->settings.job;
+    const st_job *job = NULL;
+    st_errors *errors = name != NULL ? st_errors_create() : NULL;
+    st_buffer body = {0};
+    if (errors == NULL)
+        return;
+    if (st_job_load(server->documents.paths, name, NULL, 0, asked->arena, &job, errors) != ST_OK &&
+        st_errors_size(errors) > 0) {
+        const char *text = st_or_none(
+            st_arena_printf(asked->arena, "--job: %s", st_errors_at(errors, 0)->message));
+        log_line(server, text);
+        st_buffer_text(&body, "{\"jsonrpc\":\"2.0\",\"method\":\"window/showMessage\","
+                              "\"params\":{\"type\":1,\"message\":");
+        st_buffer_json_string(&body, text);
+        st_buffer_text(&body, "}}");
+        put_frame(&body, asked->out);
+        st_buffer_free(&body);
+    }
+    st_errors_destroy(errors);
+}
+
 static void initialize(const message *asked)
 {
     const char *uri = find_text(asked->params, "rootUri");
@@ -235,6 +267,7 @@ static void initialize(const message *asked)
                "\"renameProvider\":true,"
                "\"completionProvider\":{\"triggerCharacters\":[\".\",\":\"]}},"
                "\"serverInfo\":{\"name\":\"steptime\",\"version\":\"" STEPTIME_VERSION "\"}}");
+    check_settings(asked);
 }
 
 static void shut_down(const message *asked)
@@ -394,11 +427,24 @@ static void dispatch(const message *asked, const char *method)
     }
 }
 
-static void read_message(st_lsp_server *server, const char *text, size_t length, st_buffer *out)
+/* U+0000 travels through texts that it would end as ST_LSP_NUL. */
+static void replace_nul(char *json, size_t length)
+{
+    static const char nul[] = "\\u0000";
+    for (size_t i = 0; i + 1 < length; i++)
+        if (json[i] == '\\') {
+            if (length - i >= sizeof nul - 1 && memcmp(json + i, nul, sizeof nul - 1) == 0)
+                memcpy(json + i, "\\uFDD0", sizeof nul - 1);
+            i++; /* what a backslash escapes begins no escape */
+        }
+}
+
+static void read_message(st_lsp_server *server, char *text, size_t length, st_buffer *out)
 {
     st_json *tree = NULL;
     st_arena *arena = st_arena_create();
     st_errors *errors = st_errors_create();
+    replace_nul(text, length);
     if (st_json_parse("message", text, length, arena, &tree, errors) != ST_OK) {
         const st_error *error = st_errors_size(errors) > 0 ? st_errors_at(errors, 0) : NULL;
         reply_error(NULL, NO_JSON, error != NULL ? error->message : "not JSON", out);
@@ -419,8 +465,8 @@ static void read_message(st_lsp_server *server, const char *text, size_t length,
 
 /* ---- frames ---- */
 
-/* The length that a header of "Name: value" lines gives; false where it gives none. */
-static bool read_header(const char *header, size_t length, size_t *body)
+/* The length that a header of "Name: value" lines gives; else why it gives none, NULL: it does. */
+static const char *read_header(const char *header, size_t length, size_t *body)
 {
     static const char name[] = "content-length:";
     for (size_t at = 0; at < length;) {
@@ -440,11 +486,13 @@ static bool read_header(const char *header, size_t length, size_t *body)
             while (at < end && st_is_digit(header[at]) && value < ST_JSON_MAX_BYTES)
                 value = 10 * value + (size_t)(header[at++] - '0');
             *body = value;
-            return at > digits && at == end && value <= ST_JSON_MAX_BYTES;
+            return value > ST_JSON_MAX_BYTES  ? "Content-Length: expected at most 8 MiB"
+                   : at == digits || at < end ? "Content-Length: expected a whole number of bytes"
+                                              : NULL;
         }
         at = end + 1;
     }
-    return false;
+    return "expected a header 'Content-Length: BYTES', found none";
 }
 
 /* Where the body begins, 0 where the header is not whole. */
@@ -465,13 +513,17 @@ void st_lsp_feed(st_lsp_server *server, const char *bytes, size_t length, st_buf
                                 .length = server->input.length - used};
         size_t body = 0;
         const size_t header = end_of_header(&rest);
-        const bool is_wrong =
-            header > 0 ? !read_header(rest.data, header, &body) : rest.length >= HEADER_BYTES;
-        if (is_wrong) { /* where the next one would begin cannot be known */
-            reply_error(NULL, NO_JSON, "expected Content-Length and at most 8 MiB behind it", out);
+        const char *wrong = NULL;
+        if (header > 0)
+            wrong = read_header(rest.data, header, &body);
+        else if (rest.length >= HEADER_BYTES)
+            wrong = "expected a header that ends within 4096 bytes";
+        if (wrong != NULL) { /* where the next one would begin cannot be known */
+            reply_error(NULL, NO_JSON, wrong, out);
             server->has_ended = true;
+            log_line(server, wrong);
         }
-        if (is_wrong || header == 0 || rest.length - header < body)
+        if (wrong != NULL || header == 0 || rest.length - header < body)
             break;
         read_message(server, rest.data + header, body, out);
         used += header + body;

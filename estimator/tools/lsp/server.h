@@ -9,13 +9,16 @@
 
 #include "steptime/paths.h"
 
+#include <stdio.h>
+
 typedef struct st_lsp_server st_lsp_server;
 
 typedef struct st_lsp_settings {
     const char *const *folders; /* of --path */
     size_t folder_count;
     const char
-        *job; /* that gives a sheet its values; NULL: the first that its inputs suffice for */
+        *job;  /* that gives a sheet its values; NULL: the first that its inputs suffice for */
+    FILE *log; /* a line for a job that is not there and for bytes without frames; NULL: none */
 } st_lsp_settings;
 
 /* NULL where a folder is not there. What `settings` points to outlives the server. */

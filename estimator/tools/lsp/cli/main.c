@@ -74,7 +74,8 @@ static int run_lsp(cli_run *run)
     const lsp_options *options = run->options;
     const st_lsp_settings settings = {.folders = run->common.paths.items,
                                       .folder_count = run->common.paths.count,
-                                      .job = options->job};
+                                      .job = options->job,
+                                      .log = stderr};
     st_lsp_server *server = st_lsp_create(&settings, run->errors);
     if (server == NULL)
         return cli_exit_code(run, ST_ERR_IO);
