@@ -243,6 +243,22 @@ def jobs(suite, client, folder):
     for path in named:
         where = client.at("definition", based, place_of(text, path.split("/")[1], 2))["result"]
         suite.check(where is not None and where["uri"].endswith(f"/{path}.yaml"), f"the base {path}", where)
+    checked = (folder / "formulas/checked.yaml").as_uri()
+    (folder / "formulas/checked.yaml").write_text(LAB.replace("sheet: lab", "sheet: checked").replace(
+        "n >= 1", "n <= 3").replace("T_V needs a rank", "dp is above 3"), encoding="utf-8")
+    text = "name: x\nsheet: checked\nparallel:\n  tp: 2\n  dp: 16\nbatch: {micro: 2}\n"
+    client.change(based, text)
+    client.at("hover", based, (0, 0))
+    client.notes.clear()
+    client.change(based, text + "#\n")
+    found = client.diagnostics(based)
+    suite.check(any(one["range"]["start"] == {"line": 4, "character": 2} and one["message"].startswith("dp is above 3")
+                    and one["relatedInformation"][0]["location"]["uri"] == checked for one in found),
+                "a check is at the key that it names", found)
+    client.change(based, "name: x\nsheet: megatron\ncluster: lab-c\n")
+    found = [one["message"] for one in client.diagnostics(based)]
+    suite.check(sum("'model:'" in one for one in found) == 1 and not any("model.h" in one or "--set" in one for one in found),
+                "a job without a model says that once", found)
     client.note("textDocument/didClose", textDocument={"uri": based})
     client.diagnostics(based)
     cited = JOB.replace("dp: 4", "dp: {value: 4, source: 'a [b](http://c) ![e](f) <d>'}")

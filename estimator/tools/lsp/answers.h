@@ -21,6 +21,10 @@ void st_lsp_define(const st_lsp_question *question, st_buffer *json);
 st_status st_lsp_rename(const st_lsp_question *question, const char *name, st_buffer *json,
                         st_errors *errors);
 
+/* Where a job or a part has the first of the keys that a message names, as "tp"; 0: none of them.
+ */
+size_t st_lsp_named_key(const st_document *document, const char *message);
+
 /* What a word of a sheet names; all NULL: nothing. */
 typedef struct st_lsp_meaning {
     const st_sheet_input *input;

@@ -118,6 +118,11 @@ static bool has_key(const char *text, const char *key)
     return false;
 }
 
+bool st_document_has_key(const st_document *document, const char *key)
+{
+    return has_key(document->text, key);
+}
+
 /* What a file is, by the keys that only sheets have, and by its folder. */
 static void find_kind(st_document *document)
 {

@@ -48,6 +48,7 @@ st_document *st_documents_find(const st_documents *documents, const char *uri);
 void st_documents_free(st_documents *documents);
 
 /* Reads the file anew and reports all that is wrong with it; keeps the sheet where there is one. */
+bool st_document_has_key(const st_document *document, const char *key); /* in its outer map */
 void st_document_check(const st_documents *documents, st_document *document, st_errors *errors);
 
 /* "/a/b c" of "file:///a/b%20c", NULL where it is none; and back. Both live in the arena. */

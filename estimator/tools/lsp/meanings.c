@@ -173,6 +173,36 @@ static const char *key_at(const st_lsp_question *question, bool *in_value)
     return context.in_comment || path == NULL ? "" : path;
 }
 
+size_t st_lsp_named_key(const st_document *document, const char *message)
+{
+    const char *text = document->text;
+    st_arena *arena = st_arena_create();
+    size_t found = 0;
+    for (size_t length = 0; arena != NULL && found == 0 && *message != '\0'; message += length) {
+        length = 0;
+        while (st_is_name(message[length]))
+            length++;
+        for (size_t i = 0; length > 0 && found == 0 && i + length < document->length; i++) {
+            const bool is_word = (i == 0 || !st_is_name(text[i - 1])) && text[i + length] == ':' &&
+                                 memcmp(text + i, message, length) == 0;
+            st_lsp_context context = {.in_value = true};
+            if (is_word)
+                st_lsp_context_at((st_lsp_spot){text, document->length, i}, &context);
+            if (context.in_value || context.in_comment)
+                continue;
+            const char *parent = path_of(&context, arena);
+            const char *path = st_arena_printf(
+                arena, "%s%s%s%s%.*s", document->kind == ST_DOCUMENT_PART ? document->section : "",
+                document->kind == ST_DOCUMENT_PART ? "." : "", parent, parent[0] != '\0' ? "." : "",
+                (int)length, message);
+            found = path != NULL && st_key_find(path) != NULL ? i : 0;
+        }
+        length += length == 0 ? 1 : 0;
+    }
+    st_arena_destroy(arena);
+    return found;
+}
+
 void st_lsp_define(const st_lsp_question *question, st_buffer *json)
 {
     const st_document *document = question->document;

@@ -6,8 +6,10 @@
 #include "base/json_read.h"
 #include "lsp/answers.h"
 #include "steptime/job.h"
+#include "steptime/tool/job_keys.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Codes of JSON-RPC and of the protocol. */
 enum {
@@ -127,43 +129,112 @@ static void reply_text(const message *asked, const char *json)
 /* ---- diagnostics ---- */
 
 /* The message without its place: "unknown key 'tq': did you mean 'tp'?" */
-static void put_message(st_error error, const char *path, st_buffer *json)
+static void write_message(st_error error, st_buffer *line)
 {
     char *text = NULL;
     size_t length = 0;
-    const bool is_here = error.place.file != NULL && strcmp(error.place.file, path) == 0;
-    if (is_here)
-        error.place = (st_place){0};
+    if (error.suggestion != NULL && st_begins(error.suggestion, "set it in the job"))
+        error.suggestion = "set it in the job"; /* an editor has no --set */
+    error.place = (st_place){0};
     FILE *stream = open_memstream(&text, &length);
     if (stream != NULL) {
         st_error_write(&error, stream);
         (void)fclose(stream);
     }
     const char *begin = st_or_none(text);
-    const char *severity = is_here ? strstr(begin, ": ") : NULL;
+    const char *severity = strstr(begin, ": ");
     begin = severity != NULL ? severity + 2 : begin;
-    st_buffer line = {0};
-    st_buffer_append(&line, begin, strcspn(begin, "\n"));
-    st_buffer_append(&line, "", 1);
-    st_buffer_json_string(json, line.failed ? "" : line.data);
-    st_buffer_free(&line);
+    st_buffer_append(line, begin, strcspn(begin, "\n"));
     free(text);
+}
+
+/* A place in another file that an editor can open. */
+static void put_related(st_place place, st_buffer *json)
+{
+    st_arena *arena = st_arena_create();
+    const int line = place.line > 0 ? place.line - 1 : 0;
+    const int column = place.column > 0 ? place.column - 1 : 0;
+    if (arena == NULL)
+        return;
+    st_buffer_text(json, ",\"relatedInformation\":[{\"location\":{\"uri\":");
+    st_buffer_json_string(json, st_path_uri(st_lsp_absolute(place.file, arena), arena));
+    st_buffer_printf(json,
+                     ",\"range\":{\"start\":{\"line\":%d,\"character\":%d},"
+                     "\"end\":{\"line\":%d,\"character\":%d}}},\"message\":\"said here\"}]",
+                     line, column, line, column);
+    st_arena_destroy(arena);
 }
 
 static void put_diagnostic(const st_document *document, const st_error *error, st_buffer *json)
 {
-    const bool is_here =
-        error->place.file != NULL && strcmp(error->place.file, document->path) == 0;
-    const st_place place = is_here ? error->place : (st_place){0};
-    st_lsp_spot at = {document->text, document->length,
-                      st_lsp_offset_of_place(document->text, document->length, place)};
+    const st_place place = error->place;
+    const bool is_here = place.file != NULL && strcmp(place.file, document->path) == 0;
+    const bool is_elsewhere = !is_here && place.file != NULL && place.line > 0;
+    const bool is_file = is_elsewhere && access(place.file, F_OK) == 0;
+    st_buffer words = {0};
+    st_lsp_spot at = {document->text, document->length, 0};
+    if (is_here)
+        at.offset = st_lsp_offset_of_place(document->text, document->length, place);
+    else
+        at.offset = st_lsp_named_key(document, error->message);
     size_t end = st_lsp_word_at(at, ".-").end;
     st_buffer_text(json, "{\"range\":");
     st_lsp_put_range(json, at, end > at.offset || end >= at.length ? end : end + 1);
     st_buffer_printf(json, ",\"severity\":%d,\"source\":\"steptime\",\"message\":",
                      error->severity == ST_SEVERITY_ERROR ? 1 : 2);
-    put_message(*error, document->path, json);
+    write_message(*error, &words);
+    if (is_elsewhere && !is_file) /* in the program */
+        st_buffer_printf(&words, " (%s, line %d)", place.file, place.line);
+    st_buffer_append(&words, "", 1);
+    st_buffer_json_string(json, words.failed ? "" : words.data);
+    st_buffer_free(&words);
+    if (is_file)
+        put_related(place, json);
     st_buffer_text(json, "}");
+}
+
+/* The section that an error misses a value of and the job does not have: its length, else 0. */
+static size_t missing_section(const st_document *document, const st_error *error)
+{
+    char section[ST_LSP_KEY_BYTES];
+    const size_t length = strcspn(error->message, ". ");
+    if (document->kind != ST_DOCUMENT_JOB || error->message[length] != '.' ||
+        length >= sizeof section || strstr(error->message, " has no value for ") == NULL ||
+        st_document_has_key(document, "base"))
+        return 0;
+    memcpy(section, error->message, length);
+    section[length] = '\0';
+    return st_section_find(section) != NULL && !st_document_has_key(document, section) ? length : 0;
+}
+
+/* Errors of a section that is not there are one, put where the first of them was. */
+static void put_section(const st_document *document, const st_errors *errors, size_t index,
+                        st_buffer *json)
+{
+    const char *first = st_errors_at(errors, index)->message;
+    const size_t length = missing_section(document, st_errors_at(errors, index));
+    st_buffer keys = {0};
+    for (size_t i = 0; i < st_errors_size(errors); i++) {
+        const st_error *other = st_errors_at(errors, i);
+        if (missing_section(document, other) != length ||
+            strncmp(other->message, first, length) != 0)
+            continue;
+        if (i < index) {
+            st_buffer_free(&keys);
+            return;
+        }
+        const char *key = other->message + length + 1;
+        st_buffer_printf(&keys, "%s%.*s", keys.length > 0 ? ", " : "", (int)strcspn(key, " "), key);
+    }
+    st_error whole = *st_errors_at(errors, index);
+    st_buffer text = {0};
+    st_buffer_printf(&text, "the job has no '%.*s:', of which its sheet needs %s", (int)length,
+                     first, keys.failed || keys.length == 0 ? "a value" : keys.data);
+    whole.message = text.failed ? first : text.data;
+    whole.suggestion = NULL;
+    put_diagnostic(document, &whole, json);
+    st_buffer_free(&text);
+    st_buffer_free(&keys);
 }
 
 /* `errors` NULL: none, as of a file that was closed. */
@@ -174,9 +245,18 @@ static void publish(const st_document *document, const st_errors *errors, st_buf
                           "\"params\":{\"uri\":");
     st_buffer_json_string(&body, document->uri);
     st_buffer_text(&body, ",\"diagnostics\":[");
+    const size_t begun = body.length;
     for (size_t i = 0; errors != NULL && i < st_errors_size(errors); i++) {
-        st_buffer_text(&body, i > 0 ? "," : "");
-        put_diagnostic(document, st_errors_at(errors, i), &body);
+        st_buffer one = {0};
+        if (missing_section(document, st_errors_at(errors, i)) > 0)
+            put_section(document, errors, i, &one);
+        else
+            put_diagnostic(document, st_errors_at(errors, i), &one);
+        if (one.length > 0) {
+            st_buffer_text(&body, body.length > begun ? "," : "");
+            st_buffer_append(&body, one.data, one.length);
+        }
+        st_buffer_free(&one);
     }
     st_buffer_text(&body, "]}}");
     put_frame(&body, out);
