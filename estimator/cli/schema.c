@@ -39,7 +39,7 @@ static void put_kind(const st_key *key, st_buffer *json)
         [ST_KEY_COUNT] = "",
         [ST_KEY_NUMBER] = "",
         [ST_KEY_QUANTITY] =
-            "\"type\":\"string\",\"pattern\":\"^ *" NUMBER_PATTERN " *([^-+0-9., ]|1/)[^,]*$\"",
+            ("\"type\":\"string\",\"pattern\":\"^ *" NUMBER_PATTERN " *([^-+0-9., ]|1/)[^,]*$\""),
         [ST_KEY_BOOL] = "\"type\":\"boolean\"",
         [ST_KEY_ENUM] = "",
         [ST_KEY_TEXT] = "\"type\":[\"string\",\"number\",\"array\",\"object\",\"boolean\"]",
