@@ -33,8 +33,15 @@ static st_status confine(cli_run *run)
 {
     if (run->called)
         return cli_wrong_use(run, "--confine holds for a process of its own", "run the program");
-    if (run->common.output != NULL)
-        return cli_wrong_use(run, "--confine and --output", "redirect standard output");
+    for (size_t i = 0; i < run->given_count; i++)
+        if (run->given[i].option->result)
+            return cli_wrong_use(run,
+                                 st_errors_text(run->errors, "--confine and --%s: it writes a file",
+                                                run->given[i].option->name),
+                                 "redirect standard output");
+    if (strncmp(run->verb->name, "plugin ", strlen("plugin ")) == 0)
+        return cli_wrong_use(run, "--confine: this verb confines the processes that it starts",
+                             "leave it out");
     if (run->common.isolate != CLI_ISOLATE_OFF)
         return cli_wrong_use(run, "--confine and --isolate", "give one of them");
     if (run->common.color == CLI_COLOR_AUTO) /* terminals answer no more */

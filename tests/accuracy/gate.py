@@ -13,6 +13,7 @@ import csv
 import html
 import io
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -92,7 +93,7 @@ def read(text, name):
             int(row["rows"])
             for column in [*SHARES, "slack"]:
                 if row[column] or column == "slack":
-                    float(row[column])
+                    finite(column, row[column])
             if row["verdicts"]:
                 verdict(row["verdicts"])
         except ValueError as error:
@@ -104,8 +105,17 @@ def read(text, name):
     return rows
 
 
+def finite(column, text):
+    number = float(text)
+    if not math.isfinite(number) or (number < 0 and column != "bias"):
+        raise ValueError(f"found {column} {text}")
+    return number
+
+
 def verdict(text):
     right, _, all_of_them = text.partition("/")
+    if not 0 <= int(right) <= int(all_of_them) or int(all_of_them) == 0:
+        raise ValueError(f"found verdicts {text}")
     return int(right), int(all_of_them)
 
 
@@ -117,12 +127,16 @@ def worsened(row, now):
     for column, worse in WORSE.items():
         if row[column] and not now[column]:
             yield f"{column} was {row[column]} % and is not known"
+        elif now[column] and not row[column]:
+            yield f"{column} is {now[column]} % and the row has none"
         elif row[column] and worse(float(now[column]), float(row[column])) > slack + 1e-9:
             yield f"{column} was {row[column]} % and is {now[column]} %"
     if row["verdicts"]:
         (right, count), (right_now, count_now) = verdict(row["verdicts"]), verdict(now["verdicts"] or "0/1")
         if right_now * count < right * count_now:
             yield f"verdicts were {row['verdicts']} and are {now['verdicts'] or 'none'}"
+    elif now["verdicts"]:
+        yield f"verdicts are {now['verdicts']} and the row has none"
 
 
 def improved(row, now):

@@ -28,6 +28,10 @@ FILES = [
     (",".join(gate.COLUMNS) + "\nlab,all rows,31,abc,1,1,,,0.1\n", "'abc'"),
     (",".join(gate.COLUMNS) + "\nlab,all rows,31,2,1,1,,3of4,0.1\n", "'3of4'"),
     (",".join(gate.COLUMNS) + "\nlab,all rows,31,2,1,1,,,\n", "could not convert"),
+    (",".join(gate.COLUMNS) + "\nlab,all rows,31,nan,1,1,,,0.1\n", "accuracy.csv:2: found mean nan"),
+    (",".join(gate.COLUMNS) + "\nlab,all rows,31,2,1,1,,,inf\n", "found slack inf"),
+    (",".join(gate.COLUMNS) + "\nlab,all rows,31,2,1,1,,,-0.1\n", "found slack -0.1"),
+    (",".join(gate.COLUMNS) + "\nlab,all rows,31,2,1,1,,0/0,0.1\n", "found verdicts 0/0"),
     (",".join(gate.COLUMNS) + "\nlab,all rows,31,2,1,1,,,0.1\nlab,all rows,31,2,1,1,,,0.1\n", "is also in line 2"),
 ]
 
@@ -53,6 +57,8 @@ def results(root):
         yield f"{change} gives '{words}'", failed == bool(words) and (not words or (words in text and "--update" in text))
     failed, text = checked(rows, {}, root)
     yield "a row that no table fills", failed and "accuracy.csv:2: lab, all rows: no table fills this row" in text
+    failed, text = checked({KEY: dict(ROW, mean="", line=2)}, {KEY: ROW}, root)
+    yield "a figure that was taken out of its row", failed and "mean is 8.12 % and the row has none" in text
     failed, text = checked({}, {KEY: ROW}, root)
     yield "a slice without a row", failed and "lab, all rows: has no row" in text
     failed, text = checked({("torchtitan", "FP7"): dict(ROW, line=2)}, {("torchtitan", "FP8"): ROW}, root)

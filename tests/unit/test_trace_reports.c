@@ -20,7 +20,7 @@ static st_diff_row changes[] = {
 
 static st_trace_diff make_diff(void)
 {
-    return (st_trace_diff){.sides = {{"a.json", 2, 3, 6}, {"b.json", 4, 5, 20}},
+    return (st_trace_diff){.sides = {{"a.json", 2, 3, 6, ""}, {"b.json", 4, 5, 20, ""}},
                            .by_module = true,
                            .rows = changes,
                            .count = sizeof changes / sizeof *changes,

@@ -54,7 +54,7 @@ st_status st_estimate_read_key(st_estimate *estimate, const char *path, st_estim
                        "'%.100s' is neither in the job nor in sheet %s", path,
                        st_sheet_name(estimate->sheet));
     st_estimate_key found = {
-        .path = path, .doc = "", .unit = "", .text = "", .value = NAN, .kind = ST_KEY_TEXT};
+        .path = path, .doc = "", .unit = "", .text = "", .value = (double)NAN, .kind = ST_KEY_TEXT};
     if (target.section != NULL && section != NULL) {
         found.text = section;
         found.is_given = true;
@@ -76,7 +76,7 @@ st_status st_estimate_read_key(st_estimate *estimate, const char *path, st_estim
     if (bound != NULL)
         found.value = bound->value;
     if (found.kind == ST_KEY_TEXT || found.kind == ST_KEY_ENUM)
-        found.value = NAN;
+        found.value = (double)NAN;
     if (bound != NULL && !has_value && !show_default(handle, bound, &found))
         return st_out_of_memory(errors);
     return st_sized_give(&found, sizeof found, key, errors);
