@@ -32,10 +32,15 @@ with tempfile.TemporaryDirectory() as folder:
     halved = run('trace', 'import', trace, '--gap', '5us', '--job', os.path.join(ROOT, 'tests/record/gpt2.yaml'),
                  '--set', 'batch.micro=8', '--set', 'constants.host_efficiency=0.7', '--json')
     bad = {}
-    for words in (('--job', 'gpt2-of-nobody'), ('--job', os.path.join(ROOT, 'tests/record/gpt2.yaml'), '--set', 'batch.mikro=8')):
+    rules = os.path.join(folder, 'rules.yaml')
+    with open(os.path.join(ROOT, 'configs/kernels/rules.yaml'), encoding='utf-8') as usual, open(rules, 'w', encoding='utf-8') as own:
+        own.write(usual.read().replace('part: products', 'part: prodcts'))
+    for words in (('--job', 'gpt2-of-nobody'), ('--job', os.path.join(ROOT, 'tests/record/gpt2.yaml'), '--set', 'batch.mikro=8'),
+                  ('--job', os.path.join(ROOT, 'tests/record/gpt2.yaml'), '--rules', rules)):
         bad[words[-1]] = subprocess.run([STEPTIME, 'trace', 'import', trace, *words], capture_output=True, text=True, check=False)
 worker = imported['workers'][0]
-for words, of in (('gpt2-of-nobody', 'cannot find job'), ('batch.mikro=8', "did you mean 'batch.micro'")):
+for words, of in (('gpt2-of-nobody', 'cannot find job'), ('batch.mikro=8', "did you mean 'batch.micro'"),
+                  (rules, "unknown part of an estimate: found prodcts")):
     if bad[words].returncode == 0 or bad[words].stdout or of not in bad[words].stderr:
         failures.append(f'{words}: {bad[words]}')
 
