@@ -59,6 +59,20 @@ static const char **keys_of_jobs(cli_run *run, const st_measured_request *reques
     return keys;
 }
 
+/* A time that --set gives is in the job of the importer; no formula reads it. */
+static st_measured_request without_time(cli_run *run, const st_measured_request *request)
+{
+    st_measured_request rest = *request;
+    const char **sets = st_arena_alloc(run->arena, request->set_count + 1, sizeof *sets);
+    rest.sets = sets;
+    rest.set_count = 0;
+    for (size_t i = 0; sets != NULL && i < request->set_count; i++)
+        if (strncmp(request->sets[i], ST_KEY_MEASURED_STEP_TIME "=",
+                    sizeof ST_KEY_MEASURED_STEP_TIME) != 0)
+            sets[rest.set_count++] = request->sets[i];
+    return rest;
+}
+
 /* Keys of a log's job that no formula reads are as little of a mistake as in a file. */
 static bool is_asked(const void *context, st_errors *errors, st_error *error)
 {
@@ -72,7 +86,7 @@ static bool is_asked(const void *context, st_errors *errors, st_error *error)
 }
 
 st_status cli_measured_log(cli_run *run, const st_measured_request *request, const char *cluster,
-                           const st_source *text, st_measured *measured)
+                           const st_source *text, size_t peer_count, st_measured *measured)
 {
     st_buffer job = {0};
     st_import_request asked = {.paths = run->paths,
@@ -80,12 +94,15 @@ st_status cli_measured_log(cli_run *run, const st_measured_request *request, con
                                .text = text->text,
                                .length = text->length,
                                .cluster = cluster};
-    st_measured_request with = *request;
+    const st_measured_request rest = without_time(run, request);
+    st_measured_request with = rest;
     const char **sets = NULL;
     size_t count = 0;
     asked.sets = keys_of_jobs(run, request, &asked.set_count);
-    st_status status =
-        asked.sets != NULL ? st_log_import(&asked, &job, run->errors) : ST_ERR_MEMORY;
+    st_status status = asked.sets != NULL && rest.sets != NULL ? ST_OK : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = peer_count > 0 ? st_import_peer(&asked, text, peer_count, &job, run->errors)
+                                : st_log_import(&asked, &job, run->errors);
     const char *copy = status == ST_OK ? st_buffer_keep(&job, run->arena) : NULL;
     const st_yaml_node *root = NULL;
     st_buffer_free(&job);
@@ -95,8 +112,8 @@ st_status cli_measured_log(cli_run *run, const st_measured_request *request, con
         status = st_yaml_parse(text->file, copy, strlen(copy), run->arena, &root, run->errors);
     if (status == ST_OK)
         status = add_sets(run, root, "", &sets, &count);
-    for (size_t i = 0; i < request->set_count && status == ST_OK; i++)
-        if (!ST_APPEND(run->arena, sets, count, request->sets[i]))
+    for (size_t i = 0; i < rest.set_count && status == ST_OK; i++)
+        if (!ST_APPEND(run->arena, sets, count, rest.sets[i]))
             status = st_out_of_memory(run->errors);
     if (status != ST_OK)
         return status;
@@ -106,13 +123,17 @@ st_status cli_measured_log(cli_run *run, const st_measured_request *request, con
         return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = text->file},
                        "the log does not say how many ranks ran" ST_HINT
                        "set it with --set parallel.dp=...");
+    if (steps == NULL && peer_count > 0)
+        return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = text->file},
+                       "no file has the time of the step that the tool prints" ST_HINT
+                       "set it with --set " ST_KEY_MEASURED_STEP_TIME "=...");
     if (steps == NULL)
         return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = text->file},
                        "the log has no time of a step that can be read" ST_EXPECTED
                        "lines of steps that are whole");
     with.sets = sets;
     with.set_count = count;
-    st_error_scope scope = {.edit = is_asked, .context = request};
+    st_error_scope scope = {.edit = is_asked, .context = &rest};
     st_errors_enter(run->errors, &scope);
     status = st_measured_job(&with, NULL, run->arena, measured, run->errors);
     st_errors_leave(run->errors, &scope);

@@ -20,6 +20,7 @@ typedef struct validate_options {
     cli_table_options tables;
     cli_nccl_options nccl;
     cli_texts logs;
+    cli_texts peers; /* files of another estimator */
     const char *profile;
     const char *errors; /* where to write the known errors */
     const char *site;   /* where to write the stack of the site */
@@ -34,6 +35,10 @@ static const cli_option option_rows[] = {
     CLI_ROW_SET,
     CLI_TEXTS(validate_options, logs, "nccl", "FILE",
               "measured collectives, such as output of nccl-tests; arguments are more such files",
+              .word = CLI_WORD_FILE),
+    CLI_TEXTS(validate_options, peers, "peer", "FILE",
+              "plan, model, system and printed time of one job of Calculon or SimuMax, as JSON; "
+              "arguments are more such files",
               .word = CLI_WORD_FILE),
     CLI_TEXT(validate_options, profile, "profile", "NAME",
              "options of the plugin from this profile; 'steptime profile list' lists them"),
@@ -91,7 +96,8 @@ typedef struct validation {
     st_pairs *pairs;   /* with --pairs, one for each table */
     const char **jobs; /* with a measured step time */
     size_t job_count;
-    st_source *logs; /* by job; without text where it is none */
+    size_t peer_count; /* files at `logs` that make one job */
+    st_source *logs;   /* by job; without text where it is none */
     st_site site;
     st_near_rows nearest; /* with --nearest */
     size_t failed;
@@ -141,6 +147,27 @@ static st_status choose_jobs(validation *verb, const st_path_entry *entries, siz
         verb->jobs[verb->job_count++] = name;
     }
     return ST_OK;
+}
+
+/* --peer: one job of several files. */
+static st_status choose_peer(validation *verb)
+{
+    cli_run *run = verb->run;
+    const cli_texts *given = &verb->options->peers;
+    const size_t count = given->count + run->argument_count;
+    st_status status = ST_OK;
+    verb->jobs = st_arena_alloc(run->arena, 1, sizeof *verb->jobs);
+    verb->logs = st_arena_alloc(run->arena, count, sizeof *verb->logs);
+    if (verb->jobs == NULL || verb->logs == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        const char *name = i < given->count ? given->items[i] : run->arguments[i - given->count];
+        status = st_file_read_foreign(name, (st_place){0}, run->arena, &verb->logs[i], run->errors);
+    }
+    verb->jobs[0] = given->items[0];
+    verb->job_count = 1;
+    verb->peer_count = count;
+    return status;
 }
 
 /* A name that is neither a source, of cases or of tables, nor a job. */
@@ -424,7 +451,7 @@ static st_status run_jobs(validation *verb)
         st_status job =
             verb->logs[i].text != NULL
                 ? cli_measured_log(verb->run, &verb->request, verb->options->nccl.cluster,
-                                   &verb->logs[i], &measured[i])
+                                   &verb->logs[i], verb->peer_count, &measured[i])
                 : st_measured_job(&verb->request, verb->jobs[i], verb->run->arena, &measured[i],
                                   verb->run->errors);
         size_t first = verb->table_count;
@@ -447,6 +474,12 @@ static st_status run_jobs(validation *verb)
     return job_status == ST_OK && run_count > 0
                ? st_site_of(runs, run_count, verb->run->arena, &verb->site, verb->run->errors)
                : job_status;
+}
+
+static st_status run_peer(validation *verb)
+{
+    st_status status = choose_peer(verb);
+    return status == ST_OK ? run_jobs(verb) : status;
 }
 
 /* Cases, tables and jobs: everything that no --table replaces. */
@@ -580,7 +613,10 @@ static int run_validate(cli_run *run)
         return validate_collectives(run);
     const st_measured_table *tables = NULL;
     size_t count = 0;
-    st_status status = cli_paths(run);
+    const bool has_peer = verb.options->peers.count > 0;
+    st_status status = has_peer && verb.options->tables.files.count > 0
+                           ? cli_wrong_use(run, "--peer and --table exclude each other", NULL)
+                           : cli_paths(run);
     if (status == ST_OK)
         status = cli_tables(run, &verb.options->tables, &tables, &count);
     if (status == ST_OK)
@@ -588,7 +624,9 @@ static int run_validate(cli_run *run)
     if (verb.options->near != NULL) /* --set is about that job, not about rows */
         verb.request.set_count = 0;
     if (status == ST_OK)
-        status = count > 0 ? run_given_tables(&verb, tables, count) : run_sources(&verb);
+        status = has_peer    ? run_peer(&verb)
+                 : count > 0 ? run_given_tables(&verb, tables, count)
+                             : run_sources(&verb);
     if (status == ST_OK && verb.options->errors != NULL)
         status = write_errors(&verb);
     if (status == ST_OK && verb.options->near != NULL)
@@ -626,6 +664,10 @@ const cli_verb cli_verb_validate = {
         "layers or the micro-batches are predicted from each other: the layer time is scaled until "
         "one row's estimate equals its measurement, and the other row is estimated with the same "
         "scale. The errors are shown by kind of edit, next to those of the estimates alone.\n\n"
+        "With --peer the files of one job of Calculon (execution, application, system, stats) or "
+        "SimuMax (strategy, model, system, result) are read, in any order, and the estimate is "
+        "compared with the time that the tool printed, of its result or of --set "
+        "measured.step_time=...; --cluster replaces the system.\n\n"
         "With --nccl the times of a plugin, nominal or with the options of a profile, are compared "
         "with output of nccl-tests; see 'steptime help fit nccl'.",
     .examples = examples,

@@ -55,6 +55,16 @@ st_status st_import_megatron(const st_import_request *request, st_buffer *job,
                              st_errors *errors) ST_NODISCARD;
 
 /*
+ * Appends the job that files of Calculon (execution, application, system, stats) or of SimuMax
+ * (strategy, model, system, result) give, in any order; the time that they print becomes
+ * measured.step_time. Systems are optional, and not read where the request has a cluster. Refused:
+ * unknown keys and values that no key of a job says. Of the request the paths, the cluster and the
+ * assignments are read.
+ */
+st_status st_import_peer(const st_import_request *request, const st_source *files, size_t count,
+                         st_buffer *job, st_errors *errors) ST_NODISCARD;
+
+/*
  * Appends the layer list (schedule/layer_list.h) that a text with a line for each layer gives
  * (docs/layers.md). Only paths, file, text and length of the request are read. All errors are
  * reported with their places.
