@@ -100,7 +100,7 @@ static const peer_row rows[] = {
     {CALCULON_APPLICATION, "rotary", ST_KEY_MODEL_ROTARY, NULL, "false"},
     /* Its layers are those of Megatron-LM in 2022: scores are stored, weight gradients added. */
     {CALCULON_APPLICATION, "attention", ST_KEY_ATTENTION, NULL, "unfused"},
-    {CALCULON_APPLICATION, "fused_wgrad", ST_KEY_PRECISION_FUSED_WGRAD, NULL, "false"},
+    {CALCULON_APPLICATION, "fused_gradients", ST_KEY_PRECISION_FUSED_WGRAD, NULL, "false"},
 
     {CALCULON_SYSTEM, "matrix.float16.tflops", ST_KEY_CLUSTER_GPU_PEAK_FP16, " TFLOP/s", NULL},
     {CALCULON_SYSTEM, "matrix.bfloat16.tflops", ST_KEY_CLUSTER_GPU_PEAK_BF16, " TFLOP/s", NULL},
@@ -178,7 +178,7 @@ static const peer_row rows[] = {
     {SIMUMAX_MODEL, "topk", ST_KEY_MODEL_TOP_K, NULL, NULL},
     {SIMUMAX_MODEL, "moe_ffn_hidden_size", ST_KEY_MODEL_EXPERT_FFN, NULL, NULL},
     {SIMUMAX_MODEL, "moe_shared_expert_intermediate_size", ST_KEY_MODEL_SHARED_FFN, NULL, NULL},
-    {SIMUMAX_MODEL, "dense_layers", ST_KEY_MODEL_DENSE_LAYERS, NULL, NULL},
+    {SIMUMAX_MODEL, "dense_layer[s]", ST_KEY_MODEL_DENSE_LAYERS, NULL, NULL},
     {SIMUMAX_MODEL, "attention_type", NULL, "mha= gqa= mla=", "mha"},
     {SIMUMAX_MODEL, "kv_head_num head_size qk_head_dim v_head_dim qk_pos_emb_head_dim *_lora_rank",
      NULL, NULL, NULL},
@@ -407,8 +407,7 @@ static void put_nodes(peer *from, double ranks)
 {
     const uint64_t width = count_of(from, ST_KEY_CLUSTER_GPUS_PER_NODE);
     const uint64_t nodes = ((uint64_t)ranks + width - 1) / width;
-    put_number(from, ST_KEY_CLUSTER_NODES, (double)nodes, "",
-               "the ranks over the GPUs of a node");
+    put_number(from, ST_KEY_CLUSTER_NODES, (double)nodes, "", "the ranks over the GPUs of a node");
     /* The sheet has the energy of a step, which no comparison with these tools shows. */
     put_number(from, ST_KEY_CLUSTER_GPU_POWER, 400, " W",
                "assumed: the system has none; energy and cost alone depend on it");
@@ -472,7 +471,8 @@ static void settle_calculon(peer *from)
 static void settle_recompute(peer *from)
 {
     const double experts = number_at(from, SIMUMAX_MODEL, "expert_num", 1);
-    const bool has_dense = experts <= 1 || number_at(from, SIMUMAX_MODEL, "dense_layers", 0) > 0;
+    const bool has_dense =
+        experts <= 1 || st_draft_count(&from->draft, ST_KEY_MODEL_DENSE_LAYERS) > 0;
     const struct {
         const char *name;
         const char *key;
