@@ -44,14 +44,24 @@ def test_data_parallelism_follows_other_sizes(job):
         other.step_time
 
 
+def test_data_parallelism_follows_the_gpus(job):
+    with pytest.warns(st.SteptimeWarning, match='parallel.dp is 16, before 8: it fills the 16 GPUs'):
+        job['cluster.nodes'] = 2
+    assert job['parallel.dp'] == 16
+
+
 def test_numbers_have_units(job):
     time = job.step_time
     assert time.unit == 's' and isinstance(time, float) and str(time).endswith(' s')
     assert time.to('ms') == pytest.approx(float(time) * 1e3, rel=1e-15)
     assert job.memory.unit == 'B' and job.memory.to('GiB') == float(job.memory) / 2**30
     assert job.mfu.unit == '1' and 0.1 < job.mfu < 1
-    assert st.Quantity(2.385e9, 'GB/s').unit == 'B/s' and str(st.Quantity(2.385e9, 'GB/s')) == '2.385 GB/s'
+    assert st.Quantity(2.385, 'GB/s').unit == 'B/s' and str(st.Quantity(2.385, 'GB/s')) == '2.385 GB/s'
     assert f'{st.Quantity(0.25, "s"):.3f}' == '0.250' and f'{st.Quantity(0.25, "s")}' == '250 ms'
+    assert st.Quantity(5, 'ms') == 0.005 and str(st.Quantity(200, 'Gbit/s')) == '200 Gbit/s'
+    shown = st.Quantity(2.385, 'GB/s')
+    assert pickle.loads(pickle.dumps(shown)) == shown and str(copy.copy(shown)) == str(shown)
+    assert st.Quantity(float(shown), shown.unit) == shown
     with pytest.raises(st.UnitError, match='another dimension'):
         time.to('GB')
     with pytest.raises(st.UnitError, match="did you mean 'GB/s'"):
@@ -66,7 +76,7 @@ def test_keys(job):
     assert memory == 80 * 2**30 and memory.unit == 'B'
     job['cluster.nic_bandwidth'] = '200 Gbit/s'
     assert job['cluster.nic_bandwidth'] == 25e9
-    job['cluster.nic_bandwidth'] = st.Quantity(23.85e9, 'GB/s')
+    job['cluster.nic_bandwidth'] = st.Quantity(23.85, 'GB/s')
     assert job['cluster.nic_bandwidth'] == 23.85e9 and job.key('cluster.nic_bandwidth').is_given
     assert job['constants.overlap_slowdown'] == 1 and not job.key('constants.overlap_slowdown').is_given
     job['constants.overlap_slowdown'] = 1.125
@@ -165,7 +175,7 @@ def test_reports_and_pictures(job, tmp_path):
     with pytest.raises(KeyError, match="did you mean 'dp'"):
         job.traffic('dpp')
     flows = job.flows()
-    assert len(flows) == 8 and set(flows['kind']) == {'dp'}
+    assert len(flows) == 8 and set(flows['kind']) == {'dp'} and flows.units['bytes'] == 'B'
     for one in (job, job.cell('T_bubble'), flows):
         assert one._repr_html_().startswith('<')
 

@@ -225,3 +225,70 @@ library.WAIT = 0.05
 print(job.step_time > 0)
 ''')
     assert status == 0 and 'use one Job per thread' in output and output.strip().endswith('True'), errors
+
+
+def test_columns_are_its_own():
+    kept = []
+
+    def keeps(size, ranks, bandwidth):
+        kept.append((size, size.copy()))
+        return ring(size, ranks, bandwidth)
+    st.sweep(st.Job(JOB, refine=made(keeps)), {'batch.micro': [1, 2, 4], 'cluster.bandwidth.tp': ['3 GB/s', '4 GB/s']})
+    gc.collect()
+    assert kept and all(one.flags.owndata and numpy.array_equal(one, before) for one, before in kept)
+
+
+def test_jobs_that_share_one_raise_only_their_own():
+    def picky(size, ranks, bandwidth, micro):
+        if micro[0] == 8:
+            raise ValueError('only for micro 8')
+        return ring(size, ranks, bandwidth)
+    own = made(picky, reads={**READS, 'batch.micro': '1'})
+    good, bad = st.Job(JOB, refine=own), st.Job(JOB, refine=own)
+    inside, go = threading.Event(), threading.Event()
+    bad['batch.micro'] = 8
+    raised = []
+
+    class Waits(type(bad._errors)):  # the other job is read between the exception and its report
+        __slots__ = ()
+        settle_own = type(bad._errors).settle
+
+        def settle(self, *given):
+            inside.set()
+            go.wait(20)
+            return self.settle_own(*given)
+    bad._errors.__class__ = Waits
+
+    def read():
+        try:
+            bad.step_time
+        except st.ProviderError as fault:
+            raised.append(fault.__cause__)
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert inside.wait(20)
+    good['batch.micro'] = 4
+    assert good.step_time == pytest.approx(st.Job(JOB, {'batch.micro': 4}).step_time)
+    go.set()
+    thread.join()
+    assert isinstance(raised[0], ValueError)
+
+
+@pytest.mark.parametrize('name', ['none', 'nccl_whitebox'])
+def test_its_name_is_not_that_of_a_plugin(name):
+    calls = []
+
+    def function(size, ranks, bandwidth):
+        calls.append(1)
+        return ring(size, ranks, bandwidth)
+    before = st.Job(JOB, refine='nccl-whitebox').step_time
+    function.__name__ = name
+    own = made(function)
+    assert st.Job(JOB, refine=own).step_time == pytest.approx(st.Job(JOB).step_time) and calls
+    assert st.Job(JOB, refine='nccl-whitebox').step_time == before
+
+
+def test_columns_go_by_name():
+    assert st.Job(JOB, refine=made(lambda bandwidth, size, ranks: ring(size, ranks, bandwidth))).step_time == \
+        pytest.approx(st.Job(JOB).step_time)
+    assert st.Job(JOB, refine=made(lambda a, b, c: ring(a, b, c))).step_time == pytest.approx(st.Job(JOB).step_time)

@@ -17,9 +17,9 @@ def table():
 
 
 def test_rows_are_single_estimates(table):
-    assert len(table) == 12 and table.columns == [*AXES, 'step_time', 'memory', 'fits', 'reason']
+    assert len(table) == 12 and table.columns == [*AXES, 'step_time', 'memory', 'fits', 'ok', 'reason']
     assert table.units == {'batch.micro': '', 'cluster.nic_bandwidth': 'B/s', 'recompute': '', 'step_time': 's', 'memory': 'B',
-                           'fits': '', 'reason': ''}
+                           'fits': '', 'ok': '', 'reason': ''}
     job = st.Job(JOB, check=False)
     for i, values in enumerate(itertools.product(*AXES.values())):
         job.update(dict(zip(AXES, values)))
@@ -27,7 +27,8 @@ def test_rows_are_single_estimates(table):
         assert (row['batch.micro'], row['recompute']) == (values[0], values[2]) and isinstance(row['batch.micro'], int)
         assert row['cluster.nic_bandwidth'] == job['cluster.nic_bandwidth']
         assert (row['step_time'], row['memory'], row['fits'] == 'yes') == (job.step_time, job.memory, job.cell('fits').value)
-        assert (row['reason'] == '') == (row['fits'] == 'yes')
+        assert (row['reason'] == '') == (row['fits'] == 'yes') == (row['ok'] == 'yes')
+        assert not row['reason'] or row['reason'].startswith('not: ') and ' - ' in row['reason']
 
 
 def test_axes():
@@ -118,7 +119,7 @@ def test_arrow_releases_everything(table):
     call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     schema, array, end = _arrow._Schema(), _arrow._Array(), _arrow._Array()
     assert call(stream.get_schema)(ctypes.addressof(stream), ctypes.addressof(schema)) == 0
-    assert (schema.format, schema.n_children) == (b'+s', 7) and schema.children[3].contents.name == b'step_time'
+    assert (schema.format, schema.n_children) == (b'+s', 8) and schema.children[3].contents.name == b'step_time'
     assert call(stream.get_next)(ctypes.addressof(stream), ctypes.addressof(array)) == 0
     assert call(stream.get_next)(ctypes.addressof(stream), ctypes.addressof(end)) == 0 and not end.release
     child = array.children[3].contents
@@ -176,3 +177,24 @@ except KeyboardInterrupt:
     print(True)
 ''')
     assert (status, output.strip()) == (0, 'True'), errors
+
+
+def test_a_plan_keeps_the_job_that_was_searched():
+    job = st.Job(JOB)
+    best = st.search(job, gpus=8, top=1).best
+    job['model'] = 'llama3-70b'
+    assert best.job['model'] == 'llama3-8b' and best.job.step_time == pytest.approx(best.goal, rel=1e-12)
+
+
+@pytest.mark.parametrize('given', [{'top': -1}, {'threads': -3}])
+def test_negative_counts(given):
+    with pytest.raises(ValueError, match='expected a number from 0'):
+        st.search(JOB, gpus=8, **given)
+    if 'threads' in given:
+        with pytest.raises(ValueError, match='threads is -3'):
+            st.sweep(JOB, {'batch.micro': [1]}, **given)
+
+
+def test_tables_show_no_escapes():
+    table = st.Table([st.Column.empty('name', 'text', 1, values=['\x1b[31m'])])
+    assert '\x1b' not in str(table) and '\x1b' not in repr(table['name']) and table['name'][0] == '\x1b[31m'

@@ -84,7 +84,7 @@ ST_API st_status st_grid_axis_read(const st_grid *grid, size_t axis, uint64_t fi
 
 /* Why a row has no result: 0 it has one; else below st_grid_reason_count. */
 ST_API size_t st_grid_reason_count(const st_grid *grid);
-/* The formula of the check that fails, or a few words; of 0 "". */
+/* "not: FORMULA - MESSAGE" of the check that fails, or a few words; of 0 "". */
 ST_API const char *st_grid_reason_text(const st_grid *grid, size_t reason);
 
 /* Scratch memory of one thread; the grid must outlive it. NULL when out of memory. */

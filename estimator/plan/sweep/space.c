@@ -435,3 +435,17 @@ const char *st_reason_text(const st_space *space, size_t reason)
     return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
                                                : "the order of ranks lacks a group";
 }
+
+const char *st_reason_sentence(const st_space *space, size_t reason, st_arena *arena)
+{
+    const char *text = st_reason_text(space, reason);
+    if (reason == ST_REASON_NONE || reason > space->check_count)
+        return text;
+    size_t own = 0; /* further checks are conditions, which have no message */
+    (void)st_sheet_checks(space->base.sheet, &own);
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    const char *message = reason <= own ? checks[reason - 1].message : "";
+    return st_arena_printf(arena, "not: %s%s%.*s", text, message[0] != '\0' ? " - " : "",
+                           (int)strcspn(message, ";."), message);
+}

@@ -272,5 +272,7 @@ double st_space_axis_number(const st_space *space, size_t axis, uint64_t digit);
 const char *st_space_axis_unit(const st_space *space, size_t axis);
 /* What a reason says: the check's formula, or a few words. */
 const char *st_reason_text(const st_space *space, size_t reason);
+/* The same, of a check "not: FORMULA - MESSAGE". Of the arena; NULL: out of memory. */
+const char *st_reason_sentence(const st_space *space, size_t reason, st_arena *arena);
 
 #endif

@@ -509,14 +509,7 @@ void st_sweep_write_reasons(const st_space *space, const st_sweep_result *result
     for (size_t i = 1; i < st_reason_count(space); i++) {
         if (result->reasons[i] == 0)
             continue;
-        /* The message of a check, as in the sheet; "" for other reasons. */
-        size_t count = 0;
-        const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
-        size_t own = 0;
-        (void)st_sheet_checks(space->base.sheet, &own);
-        const char *message = i >= 1 && i <= own ? checks[i - 1].message : "";
-        st_buffer_printf(buffer, "%10" PRIu64 "  %s%s%s%.*s\n", result->reasons[i],
-                         i <= space->check_count ? "not: " : "", st_reason_text(space, i),
-                         message[0] != '\0' ? " - " : "", (int)strcspn(message, ";."), message);
+        st_buffer_printf(buffer, "%10" PRIu64 "  %s\n", result->reasons[i],
+                         st_or_none(st_reason_sentence(space, i, space->arena)));
     }
 }

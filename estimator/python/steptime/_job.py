@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _DIMENSIONS = ("B", "FLOP", "s", "J", "$")
 _KINDS = ("count", "number", "quantity", "bool", "enum", "text")
 _SIZES = ("parallel.tp", "parallel.pp", "parallel.cp")
+_GPUS = ("cluster.nodes", "cluster.gpus_per_node")
 _TEXT, _JSON, _CSV, _SVG = range(4)
 _WRONG = (-9, -10, -12)  # values that do not exist, checks, providers: what else there is can be read
 
@@ -48,14 +49,19 @@ class _Unit:
 
 
 class Quantity(float):
-    """A number with its unit. As a float it is in base units (`unit`: s, B, FLOP, B/s, ...); `str` shows it as reports do,
-    `to("ms")` gives the number in another unit. Arithmetic gives plain floats in base units."""
+    """A number with its unit: `Quantity(200, "Gbit/s")`. As a float it is in base units (`unit`: s, B, FLOP, B/s, ...); `str`
+    shows it as reports do, `to("ms")` gives the number in another unit. Arithmetic gives plain floats in base units."""
 
     __slots__ = ("_unit",)
     _unit: str
 
     def __new__(cls, value: float, unit: str = "1") -> Quantity:
-        """`value` in base units; `unit` is the one in which reports show it."""
+        """`value` in `unit`, in which reports show it."""
+        return cls._of_base(lib.st_unit_to_base(_Unit.of(unit).unit, float(value)), unit)
+
+    @classmethod
+    def _of_base(cls, value: float, unit: str) -> Quantity:
+        """`value` in base units, shown in `unit`."""
         self = float.__new__(cls, value)
         self._unit = unit
         return self
@@ -84,7 +90,7 @@ class Quantity(float):
         return format(float(self), form) if form else str(self)
 
     def __reduce__(self) -> tuple[type, tuple[float, str]]:
-        return Quantity, (float(self), self._unit)
+        return Quantity._of_base, (float(self), self._unit)
 
 
 class _Shown:
@@ -115,7 +121,7 @@ class Cell(_Shown):
         self.is_assumed = bool(cell.is_assumed)
         self.value: Quantity | bool | str | None = None
         if cell.is_computed:
-            self.value = Quantity(cell.value, self.unit) if self.unit else {"yes": True, "no": False}.get(self.text, self.text)
+            self.value = Quantity._of_base(cell.value, self.unit) if self.unit else {"yes": True, "no": False}.get(self.text, self.text)
 
     def __str__(self) -> str:
         return f"{self.name} = {self.text or 'no value'}"
@@ -141,7 +147,7 @@ class Key(_Shown):
         if not isnan(key.value):
             number = key.value
             self.value = (int(number) if self.kind == "count" else bool(number) if self.kind == "bool"
-                          else Quantity(number, self.unit) if self.kind == "quantity" else number)
+                          else Quantity._of_base(number, self.unit) if self.kind == "quantity" else number)
 
 
 class Picture:
@@ -259,8 +265,8 @@ class Job:
         words = refine_words(self._refine)
         self._providers = [one for one in self._refine if not isinstance(one, str)]
         self._check = check
-        self._lock = Lock("a Job")
         self._errors = Errors(self._providers)
+        self._lock = Lock("a Job", self._errors)
         self._roles: dict[str, tuple] = {}
         self._fault: tuple | None = None  # what is wrong with the present values
         request = ffi.new("st_estimate_request *")
@@ -297,15 +303,15 @@ class Job:
                 self._roles.clear()  # another sheet may call them otherwise
         if key == "parallel.dp":
             self._dp_filled = False
-        elif key in _SIZES:
+        elif key in (*_SIZES, *_GPUS):
             self._fill()
 
     def _fill(self) -> None:
-        """Data parallelism fills the GPUs again after another size has changed, unless it was given here."""
+        """Data parallelism fills the GPUs again after another size or their number has changed, unless it was given here."""
         if "parallel.dp" in self._keys and not self._dp_filled:
             return
         try:
-            sizes = [self.key(size).value or 1 for size in (*_SIZES, "cluster.nodes", "cluster.gpus_per_node")]
+            sizes = [self.key(size).value or 1 for size in (*_SIZES, *_GPUS)]
             old = self.key("parallel.dp").value
         except UnknownNameError:
             return
@@ -406,11 +412,11 @@ class Job:
                     name = ffi.new("char[]", ffi.string(cell.name))
                     self._roles[role] = ffi.new("char *[]", [name]), text_of(cell.unit), name
                 self._settle(status, role)
-                return Quantity(cell.value, text_of(cell.unit))
+                return Quantity._of_base(cell.value, text_of(cell.unit))
             status = lib.st_estimate_read_many(self._estimate, found[0], 1, self._one, self._errors.list)
             if status or self._fault or self._providers:
                 self._settle(status, role)
-            return Quantity(self._one[0], found[1])
+            return Quantity._of_base(self._one[0], found[1])
 
     @property
     def step_time(self) -> Quantity:
@@ -502,7 +508,7 @@ class Job:
     def flows(self, kind: str | None = None):
         """Bytes of a step between ranks, a Table with a row for each pair."""
         from ._table import table_of_csv
-        return table_of_csv(self._write(self._traffic(kind, False), _CSV, "traffic"))
+        return table_of_csv(self._write(self._traffic(kind, False), _CSV, "traffic"), {"bytes": "B"})
 
     def _traffic(self, kind: str | None, linear: bool):
         name = ffi.new("char[]", encode(kind, "a kind of traffic")) if kind is not None else NULL

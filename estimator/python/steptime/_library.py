@@ -113,12 +113,13 @@ class Texts:
 
 
 class Errors:
-    """A list of errors of the library, and the providers in Python that may raise meanwhile."""
+    """A list of errors of the library, and what providers in Python raise meanwhile."""
 
-    __slots__ = ("list", "providers")
+    __slots__ = ("list", "providers", "raised", "__weakref__")
 
     def __init__(self, providers=()) -> None:
         self.providers = providers
+        self.raised: tuple[BaseException, str] | None = None  # what a provider raised first, and a line about it
         made = lib.st_errors_create()
         if not made:
             raise MemoryError("steptime: out of memory")
@@ -137,7 +138,7 @@ class Errors:
 
     def settle(self, status: int, what: str, stack: int = 3) -> None:
         """Raises what the call reported; what it only warns of becomes Python's warnings."""
-        found = next((fault for one in self.providers if (fault := one.take_raised()) is not None), None)
+        found, self.raised = self.raised, None
         if status == 0 and found is None and lib.st_errors_size(self.list) == 0:
             return
         messages = self.take()
@@ -201,13 +202,23 @@ def refuse_in_provider(what: str) -> None:
         raise RuntimeError(f"a provider cannot use {what}: it is part of an estimate that is running")
 
 
+def begin(errors: Errors) -> None:
+    """What plugins are opened for on this thread, from here on."""
+    _inside.errors = errors
+
+
+def current() -> Errors | None:
+    return getattr(_inside, "errors", None)
+
+
 class Lock:
     """One call at a time; other threads wait, except for one that a provider waits for."""
 
-    __slots__ = ("lock", "owner", "what", "__weakref__")
+    __slots__ = ("lock", "owner", "what", "errors", "__weakref__")
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, errors: Errors | None = None) -> None:
         self.what = what
+        self.errors = errors
         self.owner = 0
         self.lock = _thread.allocate_lock()
         _locks.add(self)
@@ -221,6 +232,7 @@ class Lock:
                     raise RuntimeError(f"{self.what} is in use by an estimate whose provider is running: use one "
                                        "Job per thread")
         self.owner = _thread.get_ident()
+        _inside.errors = self.errors
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()

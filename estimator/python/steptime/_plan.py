@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from . import _library
-from ._job import Job, Quantity, _Unit, refine_words, refinements, value_text
-from ._library import NULL, Errors, Texts, encode, ffi, lib, plugin_roots, refuse_in_provider, text_of
+from ._job import Job, Quantity, _restore, _Unit, refine_words, refinements, value_text
+from ._library import NULL, Errors, Texts, begin, encode, ffi, lib, plugin_roots, refuse_in_provider, text_of
 from ._table import Column, Table, column_of, text_column
 
 _PIECE = 1 << 12  # rows that a thread computes at once
@@ -22,6 +22,7 @@ class _Request:
             job = Job(job)
         self.job = job
         self.errors = Errors(job._providers)
+        begin(self.errors)
         sets = {**job._keys, **{key: value_text(value) for key, value in (keys or {}).items()}}
         self.sets = Texts([f"{key}={text}" for key, text in sets.items() if key not in set(left_out)], "a key")
         self.refine = Texts(refine_words(job._refine))
@@ -71,16 +72,18 @@ def sweep(job: Job | str, over: Mapping[str, object], *, cells: Sequence[str] = 
         table = st.sweep(job, {"parallel.tp": [1, 2, 4], "batch.micro": "1..8*2"}, cells=["T_iter", "mfu"])
         table.to_pandas()
 
-    Each key is a column, in base units, and so is each cell (the main ones of the sheet where none is named). `reason` says why a
-    row has no result: the formula of the check that fails; its cells are NaN or what they would be. `where` are conditions in
+    Each key is a column, in base units, and so is each cell (the main ones of the sheet where none is named). `ok` is "no"
+    where a check fails or a cell has no value, and `reason` says why: "not: fits - the plan does not fit"; cells are then NaN or
+    what they would be. `where` are conditions in
     the language of sheets, `zip` advances all keys together, `sample` draws that many rows evenly. `threads`: 0 for every core.
     """
     refuse_in_provider("steptime.sweep")
     if not isinstance(over, Mapping):
         raise TypeError(f"a sweep goes over a map from keys to values such as {{'batch.micro': [1, 2]}}, not {over!r}")
     request = _Request(job, cells, where, left_out=over)
+    _count(threads, "threads")
     axes = Texts([_axis(key, values) for key, values in over.items()], "an axis")
-    asked = ffi.new("st_grid_request *", {"axes": axes.array, "axis_count": axes.count, "zip": zip, "sample": sample, "seed": seed})
+    asked = ffi.new("st_grid_request *", {"axes": axes.array, "axis_count": axes.count, "zip": zip, "sample": _count(sample, "sample"), "seed": seed})
     request.fill(asked.job)
     grid_out = ffi.new("st_grid **")
     request.errors.settle(lib.st_grid_open(request.paths, asked, request.arena, grid_out, request.errors.list), "the sweep")
@@ -92,8 +95,10 @@ def sweep(job: Job | str, over: Mapping[str, object], *, cells: Sequence[str] = 
     reasons = Column.empty("reason", "text", rows, "", "why a row has no result",
                            [text_of(lib.st_grid_reason_text(grid, i)) for i in range(count)])
     _compute(grid, rows, found, reasons, threads)
+    passes = Column.empty("ok", "text", rows, "", "whether the row passes all checks and has a result", ["yes", "no"])
+    passes.pointer[0:rows] = [1 if reason else 0 for reason in reasons.pointer[0:rows]]
     request.errors.settle(0, "the sweep")  # what a provider raised
-    return Table([*columns, *[_worded(grid, cell, one) for cell, one in enumerate(found)], reasons])
+    return Table([*columns, *[_worded(grid, cell, one) for cell, one in enumerate(found)], passes, reasons])
 
 
 def _axis_column(grid, axis: int, rows: int) -> Column:
@@ -194,9 +199,9 @@ def _run(work, number: int, failures: list[str]) -> None:
 class Plan:
     """A plan that a search found: `keys`, the `goal` by which it is ranked (a Quantity), `cells` that were asked for, by name."""
 
-    __slots__ = ("keys", "goal", "cells", "_base")
+    __slots__ = ("keys", "goal", "cells", "_base")  # _base: the job as it was searched
 
-    def __init__(self, keys: dict[str, str], goal: Quantity, cells: dict[str, float], base: Job) -> None:
+    def __init__(self, keys: dict[str, str], goal: Quantity, cells: dict[str, float], base: tuple) -> None:
         self.keys = keys
         self.goal = goal
         self.cells = cells
@@ -205,9 +210,8 @@ class Plan:
     @property
     def job(self) -> Job:
         """The job with this plan."""
-        base = self._base
-        return Job(base.name, {**base._keys, **self.keys}, sheet=base._sheet, refine=base._refine or None, check=base._check,
-                   path=base._path)
+        name, keys, *others = self._base
+        return _restore(name, {**keys, **self.keys}, *others)
 
     def __repr__(self) -> str:
         return f"<Plan {self.goal}: {' '.join(f'{key}={value}' for key, value in self.keys.items())}>"
@@ -266,6 +270,12 @@ _METHODS = ("exhaustive", "bound", "cmaes", "random", "evolution", "bayes")
 _PRUNING = ("none", "proven", "declared")
 
 
+def _count(number: int, what: str) -> int:
+    if number < 0:
+        raise ValueError(f"{what} is {number}, expected a number from 0")
+    return number
+
+
 def _choice(value: str, choices: Sequence[str], what: str) -> int:
     if value not in choices:
         raise ValueError(f"{what} is {value!r}, expected one of {', '.join(choices)}")
@@ -301,9 +311,9 @@ def search(job: Job | str, gpus: int | str | None = None, *, top: int = 10, mini
     watch = ffi.callback("bool(void *, uint64_t, uint64_t)", progress, error=False, onerror=stop)
     asked = ffi.new("st_best_request *", {
         "gpus": names[0], "minimise": names[1], "maximise": names[2], "only": texts[0].array, "only_count": texts[0].count,
-        "varies": texts[1].array, "vary_count": texts[1].count, "top": top, "sample": sample, "seed": seed,
-        "method": _choice(method, _METHODS, "method"), "pruning": _choice(pruning, _PRUNING, "pruning"), "trials": trials,
-        "threads": 1 if _library.forked else threads, "progress": watch})
+        "varies": texts[1].array, "vary_count": texts[1].count, "top": _count(top, "top"), "sample": _count(sample, "sample"), "seed": seed,
+        "method": _choice(method, _METHODS, "method"), "pruning": _choice(pruning, _PRUNING, "pruning"), "trials": _count(trials, "trials"),
+        "threads": 1 if _library.forked else _count(threads, "threads"), "progress": watch})
     request.fill(asked.job)
     best = ffi.new("st_best *")
     request.errors.settle(lib.st_best_find(request.paths, asked, request.arena, best, request.errors.list), "the search")
@@ -314,10 +324,12 @@ def search(job: Job | str, gpus: int | str | None = None, *, top: int = 10, mini
 
 def _found(best, request: _Request, cells: list[str]) -> Search:
     unit = ffi.string(best.goal_type.unit.text).decode()
+    job = request.job
+    base = job.name, dict(job._keys), job._sheet, list(job._refine), job._check, list(job._path)
 
     def plan(one) -> Plan:
         keys = dict(text_of(one.sets[i]).split("=", 1) for i in range(one.set_count))
-        return Plan(keys, Quantity(one.goal, unit), {name: one.values[i] for i, name in enumerate(cells)}, request.job)
+        return Plan(keys, Quantity._of_base(one.goal, unit), {name: one.values[i] for i, name in enumerate(cells)}, base)
     return Search([plan(best.plans[i]) for i in range(best.plan_count)], best, plan(best.nearest) if best.nearest else None)
 
 

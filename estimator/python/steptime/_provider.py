@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 
 from ._errors import UnitError
 from ._job import Quantity, _Unit
-from ._library import NULL, Errors, InProvider, encode, ffi, lib
+from ._library import NULL, Errors, InProvider, current, encode, ffi, lib
 
 _taken: weakref.WeakValueDictionary[str, Provider] = weakref.WeakValueDictionary()
+_owners: weakref.WeakValueDictionary[int, Errors] = weakref.WeakValueDictionary()  # by the host of an instance
 
 
 class Provider:
@@ -29,16 +30,15 @@ class Provider:
         code = getattr(function, "__code__", None)
         self.file = code.co_filename if code else "?"
         self.line = code.co_firstlineno if code else 0
-        self._raised: tuple[BaseException, str] | None = None
+        self._order = _order_of(function, list(self.reads))
         self._result = _Unit.of(unit)
         self._units = [_Unit.of(one) for one in self.reads.values()]
         self.plugin_id = self._choose_id()
         self._offer(cite)
 
     def _choose_id(self) -> str:
-        """Of its function's name; another function of that name has another one."""
-        base = re.sub(r"[^a-z0-9]+", "-", self.function.__name__.lower()).strip("-") or "function"
-        base = base if base[0].isalpha() else f"python-{base}"
+        """Of its function's name, unlike that of any plugin or "none"; another function of that name has another one."""
+        base = "python-" + (re.sub(r"[^a-z0-9]+", "-", self.function.__name__.lower()).strip("-") or "function")
         number, found = 1, base
         while found in _taken:
             number += 1
@@ -63,6 +63,9 @@ class Provider:
 
         def open_(host, instance):
             instance[0] = ffi.cast("void *", host)
+            _owners.pop(_address(host), None)
+            if (errors := current()) is not None:
+                _owners[_address(host)] = errors
             return 0
 
         def evaluate(host, rows, columns, values):
@@ -100,7 +103,7 @@ class Provider:
     def _columns(self, rows: int, columns) -> list[object]:
         numpy, made = self._numpy, []
         for i, unit in enumerate(self._units):
-            column = numpy.frombuffer(ffi.buffer(columns[i], rows * 8), dtype=numpy.float64)
+            column = numpy.frombuffer(ffi.buffer(columns[i], rows * 8), dtype=numpy.float64).copy()  # the library reuses its memory
             if unit.unit.multiplier != unit.unit.divisor:
                 column = column * unit.unit.divisor / unit.unit.multiplier
             column.flags.writeable = False
@@ -111,7 +114,8 @@ class Provider:
         """The function's result in base units; refuses what is not one number of the right kind for each row."""
         numpy = self._numpy
         with InProvider():
-            given = self.function(*self._columns(rows, columns))
+            made = self._columns(rows, columns)
+            given = self.function(*[made[i] for i in self._order])
         if isinstance(given, Quantity):
             if given.unit != self._result.base:
                 raise UnitError(f"returned {given}, which is in {given.unit}, expected {self._result.base}")
@@ -131,8 +135,9 @@ class Provider:
         frames = [one for one in traceback.extract_tb(fault.__traceback__) if one.filename == self.file]
         line = frames[-1].lineno if frames else self.line
         text = f"{type(fault).__name__}: {fault} ({self.file}:{line}, in {self.function.__name__})"
-        if self._raised is None:
-            self._raised = fault, f"provider of {self.name}: {text}"
+        owner = _owners.get(_address(host))
+        if owner is not None and owner.raised is None:
+            owner.raised = fault, f"provider of {self.name}: {text}"
         self._say(host, text)
         return 1
 
@@ -153,7 +158,7 @@ class Provider:
         try:
             value = float(self._compute(1, columns)[0])
             if not value >= 0 or value == float("inf"):
-                row = ", ".join(f"{name} = {Quantity(columns[i][0], unit)}"
+                row = ", ".join(f"{name} = {Quantity._of_base(columns[i][0], unit)}"
                                 for i, (name, unit) in enumerate(self.reads.items()))
                 self._say(host, f"returned {value:g} for {row or 'its one row'} ({self.file}:{self.line}, in "
                           f"{self.function.__name__})")
@@ -166,11 +171,6 @@ class Provider:
         except BaseException as fault:
             return self._fail(host, fault)
 
-    def take_raised(self) -> tuple[BaseException, str] | None:
-        """What the function raised first since it was last asked, and a line about it."""
-        found, self._raised = self._raised, None
-        return found
-
     def where(self) -> str:
         return f"{self.function.__name__} at {self.file}:{self.line}, in place of {self.name}"
 
@@ -180,6 +180,20 @@ class Provider:
 
     def __repr__(self) -> str:
         return f"<provider {self.where()}>"
+
+
+def _address(host) -> int:
+    return int(ffi.cast("uintptr_t", host))
+
+
+def _order_of(function: Callable[..., object], reads: list[str]) -> list[int]:
+    """By name where the function's parameters are called as what it reads, in any order; else as they come."""
+    from inspect import signature
+    try:
+        names = list(signature(function).parameters)
+    except (TypeError, ValueError):  # a function of NumPy
+        names = reads
+    return [reads.index(name) for name in (names if sorted(names) == sorted(reads) else reads)]
 
 
 def _withdraw(plugin, _kept) -> None:
@@ -197,7 +211,7 @@ def provider(name: str, *, unit: str, reads: Mapping[str, str], doc: str = "", c
 
     `name` is the open function or cell of the sheet, `unit` that of the result, `reads` what the function gets, by name, with the
     unit in which it gets it: arguments of the function of the sheet, cells, inputs, or keys of the job. The units are checked
-    against the sheet's. A row that has no value is NaN, which the report names with its numbers.
+    against the sheet's. Columns go by name where the parameters have the names in `reads`, else in its order. A row that has no value is NaN, which the report names with its numbers.
     """
     if not isinstance(reads, Mapping):
         raise TypeError(f"reads is {reads!r}, expected a map from names to units such as {{'size': 'B'}}")

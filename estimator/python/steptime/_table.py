@@ -2,7 +2,7 @@
 """Tables of columns, handed to NumPy, pandas, Polars and Arrow without copies."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ._library import NULL, ffi
 
@@ -72,7 +72,7 @@ class Column:
         return array_capsules(self)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in self[:6])
+        shown = ", ".join(_shown(one) for one in self[:6])
         return f"<column {self.name}{f' in {self.unit}' if self.unit else ''}: {shown}{', ...' if len(self) > 6 else ''}>"
 
 
@@ -161,7 +161,9 @@ class Table:
 
 
 def _shown(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """A value without what a terminal would obey."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
 
 
 def text_column(name: str, texts: Sequence[str], doc: str = "") -> Column:
@@ -194,12 +196,12 @@ def _parsed(text: str) -> object:
     return text
 
 
-def table_of_csv(text: str) -> Table:
-    """The table of a CSV text with a line of names."""
+def table_of_csv(text: str, units: Mapping[str, str]) -> Table:
+    """The table of a CSV text with a line of names; `units` of its columns of numbers."""
     from csv import reader
     rows = list(reader(text.splitlines()))
     names, rows = (rows[0], rows[1:]) if rows else ([], [])
-    return Table([column_of(name, [_parsed(row[i]) if row[i] else None for row in rows]) for i, name in enumerate(names)])
+    return Table([column_of(name, [_parsed(row[i]) if row[i] else None for row in rows], units.get(name, "")) for i, name in enumerate(names)])
 
 
 __all__ = ["Column", "Table", "column_of", "table_of_csv", "text_column", "NULL"]

@@ -15,6 +15,7 @@
 
 struct st_grid {
     st_space *space;
+    const char **reasons;
 };
 
 struct st_grid_reader {
@@ -52,9 +53,19 @@ st_status st_grid_open(const st_paths *paths, const st_grid_request *request, st
     space.sample = request->sample;
     space.seed = request->seed;
     st_status status = st_space_create(paths, &space, arena, &made->space, errors);
-    if (status == ST_OK)
-        *grid = made;
-    return status;
+    if (status != ST_OK)
+        return status;
+    size_t count = st_reason_count(made->space);
+    made->reasons = st_arena_alloc(arena, count, sizeof *made->reasons);
+    for (size_t i = 0; made->reasons != NULL && i < count; i++) {
+        made->reasons[i] = st_reason_sentence(made->space, i, arena);
+        if (made->reasons[i] == NULL)
+            return st_out_of_memory(errors);
+    }
+    if (made->reasons == NULL)
+        return st_out_of_memory(errors);
+    *grid = made;
+    return ST_OK;
 }
 
 uint64_t st_grid_row_count(const st_grid *grid)
@@ -139,7 +150,7 @@ size_t st_grid_reason_count(const st_grid *grid)
 
 const char *st_grid_reason_text(const st_grid *grid, size_t reason)
 {
-    return reason == ST_REASON_NONE ? "" : st_reason_text(grid->space, reason);
+    return grid->reasons[reason];
 }
 
 st_grid_reader *st_grid_reader_create(const st_grid *grid)
@@ -242,9 +253,13 @@ static st_status fill_reasons(finding *self, st_best *best)
     if (reasons == NULL)
         return st_out_of_memory(self->errors);
     for (size_t i = 1; i < st_reason_count(space); i++) {
-        if (self->result.found.reasons[i] > 0)
-            reasons[best->reason_count++] = (st_best_reason){
-                .text = st_reason_text(space, i), .plans = self->result.found.reasons[i]};
+        if (self->result.found.reasons[i] == 0)
+            continue;
+        const char *text = st_reason_sentence(space, i, self->arena);
+        if (text == NULL)
+            return st_out_of_memory(self->errors);
+        reasons[best->reason_count++] =
+            (st_best_reason){.text = text, .plans = self->result.found.reasons[i]};
     }
     best->reasons = reasons;
     return ST_OK;
