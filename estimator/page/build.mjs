@@ -78,13 +78,13 @@ const css =
   mathStyle() +
   readFileSync(createRequire(import.meta.url).resolve('uplot/dist/uPlot.min.css'), 'utf8') +
   read('src/style.css');
-const wasm = gzipSync(readFileSync(path.join(engine, 'engine.wasm')), { level: 9 }).toString(
-  'base64',
-);
+const packed = (data) => gzipSync(data, { level: 9 }).toString('base64');
+const wasm = packed(readFileSync(path.join(engine, 'engine.wasm')));
 const lessons = readdirSync(path.join(here, 'lessons'))
   .sort()
   .map((name) => read(`lessons/${name}`));
-const [page, worker] = await Promise.all([bundle('src/main.tsx'), bundle('src/worker.ts')]);
+const page = await bundle('src/main.tsx');
+const worker = packed(await bundle('src/worker.ts'));
 
 writeFileSync(
   output,
@@ -103,7 +103,7 @@ writeFileSync(
 <script id="own" type="application/json">{}</script>
 <script id="built" type="application/json">${asData({ version, references: references(), lessons })}</script>
 <script id="engine" type="text/plain">${wasm}</script>
-<script id="worker" type="text/plain">${inScript(worker)}</script>
+<script id="worker" type="text/plain">${worker}</script>
 <script>${inScript(page)}</script>
 </body>
 </html>

@@ -285,6 +285,32 @@ export const cases = {
     assert.equal(await first(page), before);
   },
 
+  'a formula that would take gigabytes is refused in place': async ({ open }) => {
+    const page = await open();
+    await page.selectOption('#job-name', 'gpt-3b-32x3090');
+    await page.waitForFunction(() => window.steptime.state.shape.name === 'li2024');
+    const before = await first(page);
+    const twice = Array.from(
+      { length: 39 },
+      (_, i) =>
+        `  f${i + 1}: {args: {x: 1}, unit: 1, is: "f${i}(x) + f${i}(x + 2.385)", doc: twice f${i}}\n`,
+    );
+    const sheet = (name) =>
+      `sheet: mine\ninclude: [li2024]\nfunctions:\n  f0: {args: {x: 1}, unit: 1, is: 2.385*x, doc: x}\n${twice.join('')}cells:\n  T_DP: {override: true, unit: s, is: "${name}(p)*1[s]", doc: many of x}\n`;
+    await tab(page, 'sheet');
+    const write = async (text) => {
+      await page.click('.cm-content');
+      await page.keyboard.press('Control+A');
+      await page.keyboard.insertText(text);
+    };
+    await write(sheet('f39'));
+    await page.waitForSelector('[role=tabpanel] .wrong:has-text("too large")');
+    assert.equal(await first(page), before);
+    await write(sheet('f2'));
+    await changed(page, before);
+    assert.equal(await page.locator('[role=tabpanel] .wrong').count(), 0);
+  },
+
   'a config.json becomes the model; another file is refused in place': async ({ open }) => {
     const page = await open();
     const before = await first(page);
@@ -378,6 +404,18 @@ export const cases = {
       assert.ok(drawn > 100, `${id} is drawn`);
       await shoot(page, id);
     }
+    await page.click('summary:has-text("Kinds of tasks")');
+    await page.click('summary:has-text("Critical path")');
+    const { step, begin } = await store(page, () => {
+      const seconds = (row) => Number.parseFloat(row.cells[3].textContent);
+      const [kinds, path] = document.querySelectorAll('details table');
+      return {
+        step: [...kinds.tBodies[0].rows].reduce((sum, row) => sum + seconds(row), 0),
+        begin: path.tBodies[0].rows[0].textContent,
+      };
+    });
+    assert.ok(Math.abs(step / Number.parseFloat(await first(page)) - 1) < 0.01, `${step} s`);
+    assert.match(begin, /F 1.*forward/);
     await page.focus('.scroll');
     await page.keyboard.press('w');
     await page.waitForFunction(() => document.querySelector('.scroll img').style.width === '150%');
@@ -575,6 +613,11 @@ export const cases = {
         ),
       );
     };
+    const fits = async (where) =>
+      assert.ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        `${where} scrolls sideways`,
+      );
     for (const theme of ['light', 'dark']) {
       await page.selectOption('[aria-label=Colours]', theme);
       for (const [name, width] of [
@@ -585,10 +628,7 @@ export const cases = {
         await page.setViewportSize({ width, height: 900 });
         await page.waitForTimeout(300);
         await shoot(page, `${name}-${theme}`, { fullPage: true });
-        assert.ok(
-          await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
-          `${name} scrolls sideways`,
-        );
+        await fits(name);
         await check(`${name} ${theme}`);
       }
       for (const id of [
@@ -603,7 +643,14 @@ export const cases = {
       ]) {
         await tab(page, id);
         await page.waitForTimeout(400);
+        if (id === 'timeline') {
+          await page.click('summary:has-text("Kinds of tasks")');
+          await page.click('summary:has-text("Critical path")');
+        }
         await check(`${id} ${theme}`);
+        await page.setViewportSize({ width: 390, height: 900 });
+        await fits(`${id} on a phone`);
+        await page.setViewportSize({ width: 1440, height: 900 });
       }
       await page.click('header >> text=Lessons');
       await check(`lessons ${theme}`);

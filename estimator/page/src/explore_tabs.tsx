@@ -8,6 +8,7 @@ import { filesOf, withKey, wordsOf, type Doc } from './document';
 import { rowsOf } from './csv';
 import { plain } from './format';
 import { Stopped } from './runner';
+import { Wide } from './tabs';
 import { save, useStore } from './use';
 
 const MOST_POINTS = 20_000; // that are drawn
@@ -66,6 +67,26 @@ function useLong() {
       </p>
     ),
   };
+}
+
+/** A text field of a form behind its label. */
+function Field({
+  label,
+  onType,
+  ...field
+}: {
+  label: string;
+  value: string;
+  onType: (text: string) => void;
+  list?: string;
+  placeholder?: string;
+  inputMode?: 'numeric';
+}) {
+  return (
+    <label>
+      {label} <input {...field} onInput={(event) => onType(event.currentTarget.value)} />
+    </label>
+  );
 }
 
 export function SweepTab() {
@@ -133,46 +154,17 @@ export function SweepTab() {
           void run();
         }}
       >
-        <label>
-          Key{' '}
-          <input
-            list="all-keys"
-            value={first}
-            onInput={(event) => setFirst(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Values{' '}
-          <input
-            value={firstValues}
-            onInput={(event) => setFirstValues(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Second key{' '}
-          <input
-            list="all-keys"
-            placeholder="none"
-            value={second}
-            onInput={(event) => setSecond(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Values{' '}
-          <input
-            value={secondValues}
-            onInput={(event) => setSecondValues(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Cell{' '}
-          <input
-            list="all-cells"
-            placeholder={shown}
-            value={cell}
-            onInput={(event) => setCell(event.currentTarget.value)}
-          />
-        </label>
+        <Field label="Key" list="all-keys" value={first} onType={setFirst} />
+        <Field label="Values" value={firstValues} onType={setFirstValues} />
+        <Field
+          label="Second key"
+          list="all-keys"
+          placeholder="none"
+          value={second}
+          onType={setSecond}
+        />
+        <Field label="Values" value={secondValues} onType={setSecondValues} />
+        <Field label="Cell" list="all-cells" placeholder={shown} value={cell} onType={setCell} />
         <button disabled={long.busy}>Sweep</button>
       </form>
       <p class="note">
@@ -296,7 +288,7 @@ function Heat({ sweep }: { sweep: Sweep }) {
   const low = Math.min(...all);
   const high = Math.max(...all);
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Map">
+    <Wide label="Map">
       <table class="heat">
         <caption>{sweep.names[2]}; the least is marked</caption>
         <thead>
@@ -338,7 +330,7 @@ function Heat({ sweep }: { sweep: Sweep }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 
@@ -402,15 +394,13 @@ export function SearchTab() {
           void run();
         }}
       >
-        <label>
-          GPUs{' '}
-          <input
-            inputMode="numeric"
-            placeholder={String(gpus)}
-            value={count}
-            onInput={(event) => setCount(event.currentTarget.value)}
-          />
-        </label>
+        <Field
+          label="GPUs"
+          inputMode="numeric"
+          placeholder={String(gpus)}
+          value={count}
+          onType={setCount}
+        />
         <button disabled={long.busy}>Search plans</button>
       </form>
       {long.bar}
@@ -422,7 +412,7 @@ export function SearchTab() {
             checks; the best by{' '}
             {found.by === 'replay' ? 'the replay of their schedule' : found.minimise}.
           </p>
-          <div class="scroll" tabIndex={0} role="group" aria-label="Plans">
+          <Wide label="Plans">
             <table class="plain">
               <thead>
                 <tr>
@@ -453,7 +443,7 @@ export function SearchTab() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Wide>
           {found.rejected.length > 0 && (
             <details>
               <summary>Why others were rejected</summary>

@@ -194,14 +194,16 @@ async function begin(): Promise<void> {
   if (!root) return;
   try {
     if (typeof WebAssembly !== 'object') throw new Error('this browser has no WebAssembly');
-    const wasm = gunzipSync(fromBase64(dataOf('engine')));
+    const unpacked = (id: string): Uint8Array => gunzipSync(fromBase64(dataOf(id)));
+    const wasm = unpacked('engine');
+    const worker = new TextDecoder().decode(unpacked('worker'));
     const built = JSON.parse(dataOf('built')) as {
       version: string;
       references: Record<string, string>;
       lessons: string[];
     };
     const own = JSON.parse(dataOf('own')) as Omit<Packed, 'version'>;
-    const store = new Store(wasm, dataOf('worker'), { ...own, version: built.version });
+    const store = new Store(wasm, worker, { ...own, version: built.version });
     store.setTheme(store.theme());
     await store.start(location.hash);
     const lessons = [...(own.lessons?.map((one) => one.text) ?? []), ...built.lessons].map(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other sights of the open job: all numbers, traffic, the timeline, another job, and files of it.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { errorText, firstError } from './engine';
 import { filesOf, SHEET_FILE, wordsOf, type Doc } from './document';
@@ -7,6 +8,8 @@ import { Number_ } from './answers';
 import { difference, plain, valueText } from './format';
 import type { Store } from './store';
 import { pictureOf, save, useAnswer, useStore } from './use';
+
+const MOST_TASKS = 200; // of the critical path that are listed
 
 /** The text of a verb for a document, by the worker at the side. */
 async function textOf(
@@ -17,6 +20,15 @@ async function textOf(
   const { answer } = await store.side.run(wordsOf(verb, doc), filesOf(doc));
   if (answer.text === null) throw new Error(firstError(answer));
   return { text: answer.text, notes: answer.errors.map(errorText) };
+}
+
+/** What scrolls sideways where it is wider than the page. */
+export function Wide({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <div class="scroll" tabIndex={0} role="group" aria-label={label}>
+      {children}
+    </div>
+  );
 }
 
 function Pending({ busy, error }: { busy: boolean; error: string | null }) {
@@ -176,6 +188,13 @@ function bytes(value: number): string {
   return `${plain(value)} ${units[i]}`;
 }
 
+interface Term {
+  name: string;
+  closed_form_s: number;
+  replay_s: number;
+  why: string | null;
+}
+
 interface Timeline {
   schedule: string;
   stages: number;
@@ -185,12 +204,16 @@ interface Timeline {
   closed_form_s: number;
   difference: number;
   bubble: number | null;
-  terms: {
-    name: string;
-    closed_form_s: number;
-    replay_s: number;
-    agrees: boolean;
-    why: string | null;
+  terms: Term[];
+  communication: Term[];
+  categories: { name: string; tasks: number; all_ranks_s: number; critical_path_s: number }[];
+  critical_path: {
+    rank: number;
+    task: string;
+    category: string;
+    edge: string | null;
+    start_s: number;
+    time_s: number;
   }[];
 }
 
@@ -246,30 +269,99 @@ export function TimelineTab() {
               />
             </div>
           )}
+          <Wide label="Terms of the step">
+            <table class="plain">
+              <thead>
+                <tr>
+                  <th>term</th>
+                  <th>closed form</th>
+                  <th>replay</th>
+                  <th>why they differ</th>
+                </tr>
+              </thead>
+              <tbody>
+                {[...value.found.terms, ...value.found.communication]
+                  .filter((one) => one.closed_form_s !== 0 || one.replay_s !== 0)
+                  .map((one) => (
+                    <tr key={one.name}>
+                      <th scope="row">{one.name}</th>
+                      <td>{plain(one.closed_form_s)} s</td>
+                      <td>{plain(one.replay_s)} s</td>
+                      <td>{one.why}</td>
+                    </tr>
+                  ))}
+              </tbody>
+            </table>
+          </Wide>
+          <Details found={value.found} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** What the picture is too small for: the time of each kind of task, and the tasks that make the step
+ * as long as it is. */
+function Details({ found }: { found: Timeline }) {
+  return (
+    <>
+      <details>
+        <summary>Kinds of tasks</summary>
+        <Wide label="Kinds of tasks">
           <table class="plain">
             <thead>
               <tr>
-                <th>term</th>
-                <th>closed form</th>
-                <th>replay</th>
-                <th>why they differ</th>
+                <th>kind</th>
+                <th>tasks</th>
+                <th>all ranks</th>
+                <th>critical path</th>
               </tr>
             </thead>
             <tbody>
-              {value.found.terms
-                .filter((one) => one.closed_form_s !== 0 || one.replay_s !== 0)
-                .map((one) => (
-                  <tr key={one.name}>
-                    <th scope="row">{one.name}</th>
-                    <td>{plain(one.closed_form_s)} s</td>
-                    <td>{plain(one.replay_s)} s</td>
-                    <td>{one.why}</td>
-                  </tr>
-                ))}
+              {found.categories.map((one) => (
+                <tr key={one.name}>
+                  <th scope="row">{one.name}</th>
+                  <td>{one.tasks}</td>
+                  <td>{plain(one.all_ranks_s)} s</td>
+                  <td>{plain(one.critical_path_s)} s</td>
+                </tr>
+              ))}
             </tbody>
           </table>
-        </>
-      )}
+        </Wide>
+      </details>
+      <details>
+        <summary>
+          Critical path, {Math.min(found.critical_path.length, MOST_TASKS)} of{' '}
+          {found.critical_path.length} tasks
+        </summary>
+        <Wide label="Critical path">
+          <table class="plain">
+            <thead>
+              <tr>
+                <th>start</th>
+                <th>time</th>
+                <th>rank</th>
+                <th>task</th>
+                <th>kind</th>
+                <th>waits for</th>
+              </tr>
+            </thead>
+            <tbody>
+              {found.critical_path.slice(0, MOST_TASKS).map((one, i) => (
+                <tr key={i}>
+                  <td>{plain(one.start_s)} s</td>
+                  <td>{plain(one.time_s)} s</td>
+                  <td>{one.rank}</td>
+                  <th scope="row">{one.task}</th>
+                  <td>{one.category}</td>
+                  <td>{one.edge}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Wide>
+      </details>
     </>
   );
 }
