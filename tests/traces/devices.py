@@ -31,6 +31,24 @@ def record(processes, name):
     name.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": processes}, "traceEvents": events}))
 
 
+def record_groups(name):
+    """Four merged ranks whose all-reduces are of the groups [0, 1] and [2, 3]."""
+    events = []
+    for rank in range(4):
+        pair = [rank // 2 * 2, rank // 2 * 2 + 1]
+        args = {"Collective name": "allreduce", "Group size": 2, "Process Group Ranks": str(pair), "Seq": 3,
+                "Process Group Name": str(pair), "In msg nelems": 512, "Out msg nelems": 512, "dtype": "BFloat16"}
+        for i, (kernel, length, more) in enumerate([("ampere_sgemm", 90 + 5 * rank, {}),
+                                                    ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 115 - 5 * rank, args)]):
+            call = {"correlation": 2 * rank + i + 1}
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100 + rank, "tid": 5,
+                           "ts": 1000 + 3 * i, "dur": 2, "args": call})
+            events.append({"ph": "X", "cat": "kernel", "name": kernel, "pid": rank, "tid": 7,
+                           "ts": 1010 + i * (90 + 5 * rank), "dur": length,
+                           "args": {"device": rank, "stream": 7} | call | more})
+    name.write_text(json.dumps({"traceEvents": events}))
+
+
 def ask(steptime, *words):
     answer = subprocess.run([steptime, "trace", *map(str, words), "--json"], capture_output=True, text=True, timeout=60)
     if answer.returncode != 0:
@@ -61,6 +79,9 @@ def main():
                 expect("devices of what-if", [one["device"] for one in answer["ranks"][0]["devices"]], [0, 1])
             else:
                 expect("collectives that meet", ask(steptime, "graph", file)["edges"]["ranks"]["inferred"], 1)
+        record_groups(file)
+        expect("merged ranks of two groups", len(ask(steptime, "summary", file)["ranks"]), 4)
+        expect("their collectives that meet", ask(steptime, "graph", file)["edges"]["ranks"]["exact"], 2)
         # The host works 100 ms after a wait of 3 us: the wait is not the cause of the gap.
         lines = [("cuda_runtime", "cudaLaunchKernel", 0, 5, 1), ("kernel", "gemm", 10, 100, 1),
                  ("cuda_runtime", "cudaStreamSynchronize", 109, 3, 2), ("cuda_runtime", "cudaLaunchKernel", 100112, 5, 3),

@@ -114,6 +114,18 @@ def check_prices(program):
     assert f"norm: {faster_gain:.3f} of the recorded time" in faster.stdout, faster.stdout + faster.stderr
 
 
+def check_lacking(program):
+    """Products of a type that the other GPU lacks are priced as the next wider one, and that is said."""
+    for type_, gpu, words, most in (("c10::Float8_e4m3fn", A100, "does not multiply FP8", 12),
+                                    ("c10::BFloat16", "t4", "does not multiply BF16", 30)):
+        trace = recording([(("gemm", 2053, 4099, 1031), 238.5)], device="NVIDIA H100 80GB HBM3")
+        trace["traceEvents"][0]["args"]["Input type"] = 2 * [type_]
+        answer = program.ask("trace", "whatif", program.write(trace), "--set", "cluster.gpu=" + gpu, "--json")
+        assert answer.returncode == 0 and words in answer.stdout, answer.stdout + answer.stderr
+        found = json.loads(answer.stdout)
+        assert found["after_ns"] < most * found["before_ns"], found
+
+
 def check_refusals(program):
     trace = recording([(("gemm", 2053, 4099, 1031), 238.5)])
     other = ("--set", "cluster.gpu=" + H100)
@@ -225,6 +237,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = Program(sys.argv[1], pathlib.Path(folder))
         check_prices(program)
+        check_lacking(program)
         check_refusals(program)
         data = pathlib.Path(os.environ.get("STEPTIME_DATA", "")) / "layer_profiles"
         trees = program.ask("plugin", "list").stdout

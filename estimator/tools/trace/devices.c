@@ -123,6 +123,27 @@ static bool stays(const st_trace *trace, uint32_t track, const st_trace_device *
     return one->process < 0 || t->process == one->process;
 }
 
+/* What the profiler wrote of the collectives of other ranks goes with their kernels. */
+static void keep_collectives(st_trace *trace)
+{
+    uint32_t *moved = st_xmalloc((trace->collective_count + 1) * sizeof *moved);
+    memset(moved, 0xff, (trace->collective_count + 1) * sizeof *moved); /* ST_TRACE_NONE */
+    for (size_t i = 0; i < trace->event_count; i++)
+        if (trace->events[i].kind != ST_TRACE_SYNC && trace->events[i].detail != ST_TRACE_NONE)
+            moved[trace->events[i].detail] = 0;
+    uint32_t kept = 0;
+    for (size_t i = 0; i < trace->collective_count; i++)
+        if (moved[i] == 0) {
+            trace->collectives[kept] = trace->collectives[i];
+            moved[i] = kept++;
+        }
+    trace->collective_count = kept;
+    for (size_t i = 0; i < trace->event_count; i++)
+        if (trace->events[i].kind != ST_TRACE_SYNC && trace->events[i].detail != ST_TRACE_NONE)
+            trace->events[i].detail = moved[trace->events[i].detail];
+    free(moved);
+}
+
 void st_trace_keep_device(st_trace *trace, const st_trace_device *one)
 {
     size_t kept = 0;
@@ -134,6 +155,7 @@ void st_trace_keep_device(st_trace *trace, const st_trace_device *one)
         trace->kind_counts[trace->events[kept++].kind]++;
     }
     trace->event_count = kept;
+    keep_collectives(trace);
     kept = 0;
     for (size_t i = 0; i < trace->frame_count; i++)
         if (stays(trace, trace->frames[i].track, one))

@@ -45,6 +45,8 @@ typedef struct recorded {
     double **ratios; /* by rank and event; 0: no shapes */
     pool pools[ST_TRACE_CLASSES];
     size_t convolutions; /* whose result is not recorded */
+    size_t lacks_fp8;    /* kernels of types that the other GPU does not multiply */
+    size_t lacks_bf16;
     st_arena *arena;
     st_errors *errors;
 } recorded;
@@ -171,6 +173,27 @@ static st_status shape_of(recorded *r, const st_trace *trace, const asked *one,
     return ST_OK;
 }
 
+static double gpu_value(const st_prices *prices, const char *key)
+{
+    const st_job_value *value = st_job_value_of(st_prices_job(prices), key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+/* A type that the GPU multiplies: the recorded one, else the nearest wider one. */
+static const char *type_on(recorded *r, const st_prices *prices, const char *type)
+{
+    if (type == NULL)
+        return type;
+    if (strcmp(type, "fp8") == 0 && !(gpu_value(prices, ST_KEY_CLUSTER_GPU_PEAK_FP8) > 0)) {
+        r->lacks_fp8++;
+        return gpu_value(prices, ST_KEY_CLUSTER_GPU_PEAK_BF16) > 0 ? "bf16" : "fp16";
+    }
+    bool lacks =
+        strcmp(type, "bf16") == 0 && !(gpu_value(prices, ST_KEY_CLUSTER_GPU_PEAK_BF16) > 0);
+    r->lacks_bf16 += lacks;
+    return lacks ? "fp16" : type;
+}
+
 static st_status price_all(recorded *r, size_t rank, const asked *items, size_t count)
 {
     const st_trace *trace = r->set->ranks[rank];
@@ -190,6 +213,9 @@ static st_status price_all(recorded *r, size_t rank, const asked *items, size_t 
             st_status status = shape_of(r, trace, one, &shape, NULL);
             if (status == ST_OK)
                 status = st_prices_of_task(r->before, &shape, &one_before, r->errors);
+            if (shape.form == ST_FORM_PRODUCT || shape.form == ST_FORM_ATTENTION ||
+                shape.form == ST_FORM_ATTENTION_BACKWARD)
+                shape.type = type_on(r, r->after, shape.type);
             if (status == ST_OK)
                 status = st_prices_of_task(r->after, &shape, &after, r->errors);
             bool is_guess = (one_before.unknown || after.unknown) && !is_bound_by_memory(class_);
@@ -278,24 +304,20 @@ typedef struct launched {
 
 ST_COMPARE(compare_launched, launched, ST_RISING(frame) ST_RISING(event));
 
-static double gpu_value(const recorded *r, const char *key)
-{
-    const st_job_value *value = st_job_value_of(st_prices_job(r->before), key);
-    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
-}
-
 /* Peak rate of products of a type of numbers. */
 static double peak_of(const recorded *r, const char *type)
 {
-    double peak_16 = gpu_value(r, ST_KEY_CLUSTER_GPU_PEAK_BF16);
-    if (peak_16 <= 0)
-        peak_16 = gpu_value(r, ST_KEY_CLUSTER_GPU_PEAK_FP16);
+    double peak_16 = gpu_value(r->before, ST_KEY_CLUSTER_GPU_PEAK_BF16);
+    bool is_16 = type == NULL || strcmp(type, "bf16") != 0;
+    if (peak_16 <= 0 && is_16)
+        peak_16 = gpu_value(r->before, ST_KEY_CLUSTER_GPU_PEAK_FP16);
     if (type != NULL && strcmp(type, "fp32") == 0)
-        return gpu_value(r, ST_KEY_CLUSTER_GPU_PEAK_FP32);
+        return gpu_value(r->before, ST_KEY_CLUSTER_GPU_PEAK_FP32);
     if (type != NULL && strcmp(type, "tf32") == 0)
         return peak_16 / 2;
-    return type != NULL && strcmp(type, "fp8") == 0 ? gpu_value(r, ST_KEY_CLUSTER_GPU_PEAK_FP8)
-                                                    : peak_16;
+    return type != NULL && strcmp(type, "fp8") == 0
+               ? gpu_value(r->before, ST_KEY_CLUSTER_GPU_PEAK_FP8)
+               : peak_16;
 }
 
 /* Operands and the result, as far as the form says how large it is. */
@@ -328,8 +350,12 @@ static st_status price_work(recorded *r, const st_trace *trace, const asked *one
     st_status status = fits ? st_prices_of_task(r->before, &shape, &price, r->errors) : ST_OK;
     if (status != ST_OK || !fits || (price.unknown && !is_bound) || !(price.time_s > 0))
         return status;
-    double bandwidth = gpu_value(r, ST_KEY_CLUSTER_GPU_MEMORY_BANDWIDTH);
+    double bandwidth = gpu_value(r->before, ST_KEY_CLUSTER_GPU_MEMORY_BANDWIDTH);
     double peak = peak_of(r, shape.type);
+    /* Of products that the GPU has no unit for, the recording's type or its GPU is not the one that
+     * ran: no share of a peak says anything. */
+    if (price.work_flop > 0 && !(peak > 0))
+        return status;
     made->type = shape.type;
     made->flop = price.work_flop;
     made->bytes = bytes_of(&found, &shape);
@@ -470,12 +496,22 @@ st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
                                        .ratio = ratio_of};
     if (status != ST_OK)
         return status;
-    const char **notes = st_xalloc(r->arena, ST_TRACE_CLASSES, sizeof *notes);
+    const char **notes = st_xalloc(r->arena, ST_TRACE_CLASSES + 2, sizeof *notes);
+    const char *wide = gpu_value(r->after, ST_KEY_CLUSTER_GPU_PEAK_BF16) > 0 ? "BF16" : "FP16";
+    if (r->lacks_fp8 > 0)
+        notes[ratios->note_count++] =
+            st_xprintf(r->arena, "%s does not multiply FP8: its %zu products are priced as %s",
+                       gpus->to, r->lacks_fp8, wide);
+    if (r->lacks_bf16 > 0)
+        notes[ratios->note_count++] =
+            st_xprintf(r->arena, "%s does not multiply BF16: its %zu products are priced as FP16",
+                       gpus->to, r->lacks_bf16);
+    const size_t said = ratios->note_count;
     for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++)
         if (r->pools[i].priced > 0)
             notes[ratios->note_count++] = class_note(r, i);
     ratios->notes = notes;
-    if (ratios->note_count > 0)
+    if (ratios->note_count > said)
         return ST_OK;
     return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = r->set->ranks[0]->file},
                    "no kernel has an operator with shapes, by which it could be priced" ST_HINT

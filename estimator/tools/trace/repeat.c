@@ -45,7 +45,7 @@ static int64_t span_ns(const finder *f, const st_repeat *run)
 static void keep_run(finder *f, size_t end, size_t length, uint32_t period)
 {
     uint32_t layers = (uint32_t)((length + period) / period);
-    if (layers < LEAST_LAYERS || (f->wanted != 0 && layers != f->wanted) ||
+    if (layers < (f->wanted != 0 ? 2 : LEAST_LAYERS) || (f->wanted != 0 && layers != f->wanted) ||
         f->run_count == MOST_RUNS)
         return;
     st_repeat *run = &f->runs[f->run_count++];
@@ -350,7 +350,7 @@ void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st
     f.runs = st_xmalloc(MOST_RUNS * sizeof *f.runs);
     bool *taken = st_xcalloc(events, sizeof *taken);
     list_tasks(&f, arena);
-    size_t most = f.count / LEAST_LAYERS;
+    size_t most = f.count / (layers != 0 ? 2 : LEAST_LAYERS);
     most = most < MOST_PERIOD ? most : MOST_PERIOD;
     for (uint32_t period = f.wanted != 0 ? 1 : LEAST_PERIOD; period <= most; period++) {
         if ((uint64_t)period * f.count > MOST_COMPARED)

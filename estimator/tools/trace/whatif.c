@@ -409,6 +409,46 @@ static void unfold_layers(st_whatif *w)
         st_repeats_find(w->graph->set->ranks[i], seen.layers, w->arena, &w->repeats[i]);
 }
 
+/* Fewer layers than these repeat by chance: they are taken where they are most of the time. */
+static const uint32_t SURE_LAYERS = 3;
+static const double SURE_FRAC = 0.9;
+
+/* Whether what repeats on a rank has messages of its pipeline within: then it is micro-batches. */
+static bool spans_messages(const st_whatif *w, size_t rank)
+{
+    const st_repeats *found = &w->repeats[rank];
+    for (size_t i = 0; i < found->count; i++) {
+        const st_repeat *run = &found->items[i];
+        for (uint32_t k = run->first; k < run->first + run->period * run->layers; k++) {
+            const st_trace *trace = w->graph->set->ranks[rank];
+            if (st_message_is(trace, &trace->events[found->tasks[k]], NULL))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Refuses what is not layers: passes of a pipeline, and few layers that are not found as often. */
+static void check_repeats(st_whatif *w, size_t rank)
+{
+    const st_repeats *found = &w->repeats[rank];
+    const char *file = w->graph->set->ranks[rank]->file;
+    if (found->layers == 0)
+        return;
+    if (spans_messages(w, rank))
+        st_whatif_refuse(w,
+                         "%s: what repeats %u times sends and receives within: these are "
+                         "micro-batches, not layers" ST_EXPECTED
+                         "layers between the messages, at least 3 "
+                         "on a stage, with --have model.layers=N",
+                         file, found->layers);
+    else if (found->layers < SURE_LAYERS && found->covered_frac < SURE_FRAC)
+        st_whatif_refuse(w,
+                         "%s: repetitions of %u layers are only %.0f %% of the time of kernels "
+                         "that compute" ST_EXPECTED "at least %.0f %% for so few layers",
+                         file, found->layers, 100 * found->covered_frac, 100 * SURE_FRAC);
+}
+
 /* Layers, where something asks for them. */
 static void find_layers(st_whatif *w)
 {
@@ -431,20 +471,27 @@ static void find_layers(st_whatif *w)
         if (known.layers > 0)
             *found = known;
     }
-    unfold_layers(w);
+    if (!spans_messages(w, 0))
+        unfold_layers(w);
     /* What is clear on one rank is looked for on the others. */
     size_t clear = 0;
-    while (clear < count && !st_repeats_are_layers(&w->repeats[clear]))
+    while (clear < count &&
+           (!st_repeats_are_layers(&w->repeats[clear]) || spans_messages(w, clear)))
         clear++;
     for (size_t i = 0; i < count && clear < count; i++) {
         st_repeats known;
-        if (st_repeats_are_layers(&w->repeats[i]))
+        if (st_repeats_are_layers(&w->repeats[i]) && !spans_messages(w, i))
             continue;
         st_repeats_find(w->graph->set->ranks[i], w->repeats[clear].layers, w->arena, &known);
         if (known.layers > 0)
             w->repeats[i] = known;
     }
-    if (w->status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
+    for (size_t i = 0; i < count && w->status == ST_OK && is_set(w, ST_WHATIF_LAYERS); i++)
+        check_repeats(w, i);
+    /* What repeats in a recording of inference may be tokens. */
+    bool believed = w->values.have[ST_WHATIF_LAYERS] > 0 || st_whatif_is_training(w);
+    if (w->status == ST_OK && believed && !spans_messages(w, 0) &&
+        st_repeats_are_layers(&w->repeats[0]))
         w->outcome->layers = w->repeats[0].layers * (w->folded > 0 ? w->folded : 1);
     w->outcome->layers_frac = w->repeats[0].covered_frac;
     for (size_t i = 0; i < count && w->status == ST_OK && needed; i++) {
@@ -565,7 +612,17 @@ static void replay_waiting(st_whatif *w)
         for (int pass = 0; pass < 2; pass++)
             for (size_t i = 0; i < trace->event_count && w->status == ST_OK; i++) {
                 const st_trace_event *event = &trace->events[i];
-                if (rank->tasks[i] == ST_TASK_NONE || event->class_ != ST_TRACE_COMMUNICATION ||
+                if (rank->tasks[i] == ST_TASK_NONE)
+                    continue;
+                /* A message that is lost leaves its wait behind, as a delay of what follows. */
+                st_task_id delay = pass == 1 && w->graph->unmatched_messages > 0
+                                       ? st_whatif_delay_of(w, rank->tasks[i])
+                                       : ST_TASK_NONE;
+                if (delay != ST_TASK_NONE && st_graph_task(graph, delay).duration_ns > 0) {
+                    changed++;
+                    st_whatif_scale(w, delay, ratio_of_kernels);
+                }
+                if (event->class_ != ST_TRACE_COMMUNICATION ||
                     st_graph_task(graph, rank->tasks[i]).instance != 0)
                     continue;
                 int64_t *least = &least_ns[event->name];
@@ -704,7 +761,8 @@ static void replay_changed(st_whatif *w)
     }
     w->outcome->after_least_ns = w->outcome->after_ns;
     const st_trace_set *set = graph->set;
-    bool alone = set->count == 1 && (set->world_size > 1 || graph->outside_messages > 0);
+    bool alone = (int64_t)set->count < (int64_t)set->world_size || graph->outside_messages > 0 ||
+                 graph->unmatched_messages > 0;
     if (count == 0) {
         if (alone)
             replay_waiting(w);

@@ -169,6 +169,8 @@ void st_whatif_note_moved(st_whatif *w);
  * nothing is sent. */
 void st_whatif_check_kernels(st_whatif *w);
 
+/* Whether a rank has what only training leaves in a recording. */
+bool st_whatif_is_training(const st_whatif *w);
 /* Refuses passes, and layers of unknown number, of recordings of inference; says so otherwise. */
 void st_whatif_check_training(st_whatif *w, bool passes);
 

@@ -38,8 +38,7 @@ static bool is_trained(const st_trace *trace)
     return false;
 }
 
-/* Whether a rank has what only training leaves in a recording. */
-static bool whatif_is_training(const st_whatif *w)
+bool st_whatif_is_training(const st_whatif *w)
 {
     for (size_t i = 0; i < w->graph->set->count; i++)
         if (is_trained(w->graph->set->ranks[i]))
@@ -51,7 +50,7 @@ static bool whatif_is_training(const st_whatif *w)
 void st_whatif_check_training(st_whatif *w, bool passes)
 {
     const char *file = w->graph->set->ranks[0]->file;
-    if (whatif_is_training(w))
+    if (st_whatif_is_training(w))
         return;
     if (passes)
         st_whatif_refuse(w,
@@ -141,7 +140,7 @@ static void check_layers(st_whatif *w)
         return;
     st_repeats_find(w->graph->set->ranks[0], 0, w->arena, &seen);
     bool are_layers = st_repeats_are_layers(&seen);
-    bool is_sure = are_layers && (given <= 0 || whatif_is_training(w));
+    bool is_sure = are_layers && (given <= 0 || st_whatif_is_training(w));
     bool found = !is_sure && (double)w->repeats[0].layers == layers;
     if (found || (double)seen.layers == layers || (seen.layers == 0 && given <= 0))
         return;

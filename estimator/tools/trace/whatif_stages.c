@@ -86,8 +86,64 @@ static void find_links(st_whatif *w, st_whatif_stages *stages)
     }
 }
 
+/* Kernels of a rank that send or receive, nobody knows which: without the profiler's metadata, or
+ * of several messages at once, which the profiler calls "coalesced". */
+static size_t count_unnamed(const st_trace *trace, size_t *coalesced)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (event->kind != ST_TRACE_KERNEL || event->class_ != ST_TRACE_COMMUNICATION ||
+            strstr(trace->names[event->name], "SendRecv") == NULL)
+            continue;
+        const char *name = event->detail == ST_TRACE_NONE
+                               ? NULL
+                               : st_trace_name(trace, trace->collectives[event->detail].name);
+        bool several = name != NULL && strcmp(name, "coalesced") == 0;
+        *coalesced += several;
+        count += name == NULL || several;
+    }
+    return count;
+}
+
+/* The file of a rank with such kernels; NULL without one. */
+static const char *unnamed_messages(const st_whatif *w)
+{
+    size_t coalesced = 0;
+    for (size_t r = 0; r < w->graph->set->count; r++)
+        if (count_unnamed(w->graph->set->ranks[r], &coalesced) > 0)
+            return w->graph->set->ranks[r]->file;
+    return NULL;
+}
+
+/*
+ * Of two ranks each kernel has its partner on the other one. Of more it is unknown: only kernels of
+ * which every rank has as many can be all-to-alls, for the inner stages of a pipeline have more.
+ */
+static void check_unnamed(st_whatif *w)
+{
+    const st_trace_set *set = w->graph->set;
+    size_t coalesced = 0;
+    const size_t first = count_unnamed(set->ranks[0], &coalesced);
+    bool differ = false;
+    for (size_t r = 1; r < set->count; r++)
+        differ = count_unnamed(set->ranks[r], &coalesced) != first || differ;
+    const double have = w->values.have[ST_WHATIF_PP];
+    if (set->count <= 2 || have == 1 || unnamed_messages(w) == NULL ||
+        (!differ && coalesced == 0 && have <= 0))
+        return;
+    st_whatif_refuse(w,
+                     "%s: its kernels send and receive, and nothing says to and from which of "
+                     "%zu ranks" ST_EXPECTED "a recording of PyTorch 2.4 or later with one "
+                     "message a kernel, or --have parallel.pp=1 where these are all-to-alls",
+                     unnamed_messages(w), set->count);
+}
+
 void st_whatif_find_stages(st_whatif *w)
 {
+    check_unnamed(w);
+    if (w->status != ST_OK)
+        return;
     st_whatif_stages *stages = &w->stages;
     size_t ranks = w->graph->set->count;
     bool moved = true;
@@ -124,22 +180,6 @@ void st_whatif_find_stages(st_whatif *w)
     }
 }
 
-/* The file of a rank with kernels that send or receive, nobody knows which; NULL without one. */
-static const char *unnamed_messages(const st_whatif *w)
-{
-    for (size_t r = 0; r < w->graph->set->count; r++) {
-        const st_trace *trace = w->graph->set->ranks[r];
-        for (size_t i = 0; i < trace->event_count; i++) {
-            const st_trace_event *event = &trace->events[i];
-            if (st_trace_is_gpu(event) && event->class_ == ST_TRACE_COMMUNICATION &&
-                event->detail == ST_TRACE_NONE &&
-                strstr(trace->names[event->name], "SendRecv") != NULL)
-                return trace->file;
-        }
-    }
-    return NULL;
-}
-
 /* What the sizes of a pipeline mean needs all of its stages. */
 void st_whatif_check_stages(st_whatif *w)
 {
@@ -161,6 +201,11 @@ void st_whatif_check_stages(st_whatif *w)
                        "recorded",
                        graph->outside_messages);
     }
+    if (of_job && graph->unmatched_messages > 0)
+        st_whatif_refuse(w,
+                         "%s: %zu messages of the recorded ranks have no partner, so its passes "
+                         "are not known" ST_EXPECTED "a complete recording of every stage",
+                         graph->set->ranks[0]->file, graph->unmatched_messages);
     const char *unnamed = unnamed_messages(w);
     if (of_job && unnamed != NULL && w->values.have[ST_WHATIF_PP] <= 0)
         st_whatif_refuse(w,

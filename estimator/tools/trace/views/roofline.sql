@@ -62,9 +62,9 @@ SELECT operator, ranked.shapes, type, class, calls, kernels, ranked.time_ns, ran
        ms(ranked.time_ns) AS ".time",
        CASE WHEN flop > 0 THEN fixed(flop / ranked.time_ns / 1e3, 1) END AS ".rate",
        CASE WHEN bytes > 0 THEN fixed(bytes / ranked.time_ns / 1e3, 2) END AS ".bandwidth",
-       percent(ranked.achievable_ns, known_ns) AS ".share",
-       percent(roof_ns, known_ns) AS ".peak",
-       ms(ranked.above_ns) AS ".above"
+       CASE WHEN known_ns > 0 THEN percent(ranked.achievable_ns, known_ns) END AS ".share",
+       CASE WHEN roof_ns > 0 THEN percent(roof_ns, known_ns) END AS ".peak",
+       CASE WHEN known_ns > 0 THEN ms(ranked.above_ns) END AS ".above"
 FROM ranked, known ORDER BY ranked.rowid LIMIT (SELECT top FROM known);
 
 --: map others
