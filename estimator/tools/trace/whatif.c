@@ -449,6 +449,24 @@ static void check_repeats(st_whatif *w, size_t rank)
                          file, found->layers, 100 * found->covered_frac, 100 * SURE_FRAC);
 }
 
+/* What is clear on one rank is looked for on the others. */
+static void share_clear(st_whatif *w)
+{
+    const size_t count = w->graph->set->count;
+    size_t clear = 0;
+    while (clear < count &&
+           (!st_repeats_are_layers(&w->repeats[clear]) || spans_messages(w, clear)))
+        clear++;
+    for (size_t i = 0; i < count && clear < count; i++) {
+        st_repeats known;
+        if (st_repeats_are_layers(&w->repeats[i]) && !spans_messages(w, i))
+            continue;
+        st_repeats_find(w->graph->set->ranks[i], w->repeats[clear].layers, w->arena, &known);
+        if (known.layers > 0)
+            w->repeats[i] = known;
+    }
+}
+
 /* Layers, where something asks for them. */
 static void find_layers(st_whatif *w)
 {
@@ -473,19 +491,7 @@ static void find_layers(st_whatif *w)
     }
     if (!spans_messages(w, 0))
         unfold_layers(w);
-    /* What is clear on one rank is looked for on the others. */
-    size_t clear = 0;
-    while (clear < count &&
-           (!st_repeats_are_layers(&w->repeats[clear]) || spans_messages(w, clear)))
-        clear++;
-    for (size_t i = 0; i < count && clear < count; i++) {
-        st_repeats known;
-        if (st_repeats_are_layers(&w->repeats[i]) && !spans_messages(w, i))
-            continue;
-        st_repeats_find(w->graph->set->ranks[i], w->repeats[clear].layers, w->arena, &known);
-        if (known.layers > 0)
-            w->repeats[i] = known;
-    }
+    share_clear(w);
     for (size_t i = 0; i < count && w->status == ST_OK && is_set(w, ST_WHATIF_LAYERS); i++)
         check_repeats(w, i);
     /* What repeats in a recording of inference may be tokens. */
