@@ -145,7 +145,7 @@ static st_status read_term(reader *in, int sign, st_unit *unit)
         return st_fail(in->errors, ST_ERR_LIMIT, place_at(in, in->at),
                        "unit has too many factors" ST_FOUND "'%.*s'" ST_EXPECTED "at most 16",
                        (int)in->length, in->text);
-    st_unit term;
+    st_unit term = st_unit_one();
     st_status status = next(in) == '(' ? read_parentheses(in, &term) : read_name(in, &term);
     if (status != ST_OK)
         return status;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { NAMES_MAX = 64 }; /* options of a verb with the two that all have, or verbs */
+enum { NAMES_MAX = 256 }; /* options of a verb with the two that all have, or verbs */
 
 typedef struct word_list {
     const char *const *words;
@@ -21,7 +21,7 @@ st_status cli_unknown_verb(cli_run *run, const char *name)
     const cli_verb *const *verbs = cli_verbs(&count);
     for (size_t i = 0; i < count && i < NAMES_MAX; i++)
         candidates[i] = verbs[i]->name;
-    const char *near = st_nearest(name, candidates, count);
+    const char *near = st_nearest(name, candidates, count < NAMES_MAX ? count : NAMES_MAX);
     const char *remedy = near == NULL ? "'steptime help' lists the verbs"
                          : strchr(near, ' ') == NULL
                              ? near

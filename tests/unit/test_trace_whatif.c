@@ -148,7 +148,10 @@ static void check_change(const asked *question, double change_us, st_errors *err
     double found_us = (double)(outcome.after_ns - outcome.before_ns) / 1e3;
     if (fabs(found_us - change_us) > 0.5)
         fail_msg("%s: %.3f us, expected %.3f", question->set[0], found_us, change_us);
-    assert_int_equal(outcome.layers, LAYERS);
+    /* Without training a repetition may be tokens: no number of layers is shown but the given one.
+     */
+    bool unknown = question->inference && question->have[0] == NULL;
+    assert_int_equal(outcome.layers, unknown ? 0 : LAYERS);
     st_arena_destroy(arena);
 }
 

@@ -94,7 +94,8 @@ static st_status open_for(const st_graph *graph, st_errors *errors, const char *
 st_status st_graph_name(st_graph *graph, const char *text, uint32_t *name, st_errors *errors)
 {
     const uint64_t hash = st_hash_text(ST_HASH_BEGIN, text);
-    ST_INDEX_FIND(&graph->name_index, hash, *name, strcmp(graph->names[*name], text) == 0);
+    ST_INDEX_FIND(&graph->name_index, hash, *name,
+                  graph->names != NULL && strcmp(graph->names[*name], text) == 0);
     if (*name != ST_INDEX_NONE)
         return ST_OK;
     if (graph->name_count == DEFAULT_LIMIT)

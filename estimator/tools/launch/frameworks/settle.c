@@ -416,7 +416,7 @@ static void settle_auto(megatron_run *settings)
     const bool open = find(settings, "bf16.enabled") != NULL &&
                       strcmp(find(settings, "bf16.enabled")->value, "auto") == 0 &&
                       !is_true(settings, "fp16.enabled");
-    for (size_t i = settings->count; i > 0; i--) {
+    for (size_t i = settings->arguments != NULL ? settings->count : 0; i > 0; i--) {
         const megatron_argument argument = settings->arguments[i - 1];
         if (strcmp(argument.value, "auto") != 0)
             continue;
@@ -621,7 +621,9 @@ static void settle_optimizer(megatron_run *settings)
 {
     const megatron_argument *type = find(settings, "optimizer.type");
     char name[32] = "";
-    for (size_t i = 0; type != NULL && type->value[i] != '\0' && i + 1 < sizeof name; i++)
+    if (type == NULL)
+        return;
+    for (size_t i = 0; type->value[i] != '\0' && i + 1 < sizeof name; i++)
         name[i] = (char)tolower((unsigned char)type->value[i]);
     if (strcmp(name, "muon") == 0)
         st_draft_put(settings->draft, ST_KEY_OPTIMIZER, type->line, "muon", type->name);

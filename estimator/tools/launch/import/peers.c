@@ -341,15 +341,15 @@ static const st_json *at_path(const st_json *node, const char *path)
     while (node != NULL && *path != '\0') {
         const size_t length = strcspn(path, ".");
         size_t index = 0;
-        const st_json *below = node->first;
-        for (; below != NULL; below = below->next, index++) {
+        const st_json *found = NULL;
+        for (const st_json *one = node->first; one != NULL && found == NULL; one = one->next) {
             char number[24];
-            (void)snprintf(number, sizeof number, "%zu", index);
-            const char *name = below->name != NULL ? below->name : number;
+            (void)snprintf(number, sizeof number, "%zu", index++);
+            const char *name = one->name != NULL ? one->name : number;
             if (strlen(name) == length && strncmp(name, path, length) == 0)
-                break;
+                found = one;
         }
-        node = below;
+        node = found;
         path += length + (path[length] == '.');
     }
     return node != NULL && node->kind != ST_JSON_NULL ? node : NULL;

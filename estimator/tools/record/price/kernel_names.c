@@ -19,8 +19,9 @@ static demangle_function *demangler(void)
 {
     static demangle_function *found;
     static bool asked;
+    static void *library; /* stays open: its function is kept */
     if (!asked) {
-        void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+        library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
         void *symbol = library != NULL ? dlsym(library, "__cxa_demangle") : NULL;
         memcpy(&found, &symbol, sizeof found);
         asked = true;
