@@ -100,6 +100,7 @@ static struct {
     gid_t group;
 } before;
 static int result_stream = STDOUT_FILENO; /* -1 while it is parked */
+static int hushed = -1;                   /* standard error, while it is hushed */
 static int parking[2] = {-1, -1};         /* a socket: the stream is in it, and nobody can write */
 static size_t stream_count;               /* 0 in a process whose streams are another program's */
 
@@ -133,7 +134,7 @@ static void end_here(const char *does)
 {
     const char *const words[] = {"error: ", running_who, does, running_what, "'\n"};
     for (size_t i = 0; i < ST_COUNT(words); i++)
-        (void)!write(STDERR_FILENO, words[i], strlen(words[i]));
+        (void)!write(st_guard_messages(), words[i], strlen(words[i]));
     if (getpid() == running_process)
         st_scratch_remove();
     running_who = NULL;
@@ -467,6 +468,34 @@ int st_guard_stdout_close(void)
             forget(&before.streams[i]);
     (void)pthread_mutex_unlock(&lock);
     return close(st_guard_stdout()) == 0 ? 0 : errno;
+}
+
+int st_guard_messages(void)
+{
+    return hushed >= 0 ? hushed : STDERR_FILENO;
+}
+
+void st_guard_hush(void)
+{
+    (void)fflush(stderr);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    hushed = nowhere >= 0 ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, FIRST_ASIDE) : -1;
+    if (hushed >= 0)
+        (void)dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0)
+        (void)close(nowhere);
+}
+
+void st_guard_end_hush(void)
+{
+    int fault = errno;
+    (void)fflush(stderr);
+    if (hushed >= 0) {
+        (void)dup2(hushed, STDERR_FILENO);
+        (void)close(hushed);
+    }
+    hushed = -1;
+    errno = fault;
 }
 
 bool st_guard_is_stdout(const char *path)

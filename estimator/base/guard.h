@@ -73,6 +73,14 @@ bool st_guard_is_stdout(const char *path);
  * of signals, too. */
 bool st_guard_running(const char **who, const char **what);
 
+/*
+ * While a library prints what it also returns: its standard error goes nowhere, and messages of
+ * this program, of a crash, say, to the descriptor of st_guard_messages.
+ */
+void st_guard_hush(void);
+void st_guard_end_hush(void); /* keeps errno */
+int st_guard_messages(void);
+
 /* Who had the latest call, also when it is over; false: nobody. */
 bool st_guard_last(const char **who, const char **what);
 

@@ -41,7 +41,7 @@ static pid_t main_process; /* its children may end as they like */
 
 static void say(const char *text)
 {
-    (void)!write(STDERR_FILENO, text, strlen(text));
+    (void)!write(st_guard_messages(), text, strlen(text));
 }
 
 static void report(const char *who, const char *does, const char *what, const char *rest)

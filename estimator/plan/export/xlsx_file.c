@@ -14,7 +14,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <expat.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -268,31 +267,6 @@ void st_xlsx_leave(st_xlsx *file)
     st_guard_end(&file->guard);
 }
 
-/* The library prints what it also returns; standard error is the program's alone. -1: nothing to
- * end. */
-static int hush(void)
-{
-    (void)fflush(stderr);
-    int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    int nowhere = kept >= 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-    if (nowhere >= 0)
-        (void)dup2(nowhere, STDERR_FILENO);
-    if (nowhere >= 0)
-        (void)close(nowhere);
-    return kept;
-}
-
-static void end_hush(int kept)
-{
-    if (kept < 0)
-        return;
-    int fault = errno;
-    (void)fflush(stderr);
-    (void)dup2(kept, STDERR_FILENO);
-    (void)close(kept);
-    errno = fault;
-}
-
 static st_status make_folder(st_xlsx *file, st_errors *errors)
 {
     const char *parent = getenv("TMPDIR");
@@ -383,10 +357,10 @@ st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors)
         file->lxw.lxw_workbook_free(workbook);
         status = st_out_of_memory(errors);
     } else {
-        const int kept = hush();
+        st_guard_hush(); /* it prints what it also returns */
         errno = 0;
         lxw_error workbook_fault = file->lxw.workbook_close(workbook);
-        end_hush(kept);
+        st_guard_end_hush();
         if (workbook_fault == LXW_NO_ERROR && errno != ENOMEM) {
             status = ST_OK;
         } else {

@@ -75,6 +75,7 @@ static st_status read_classes(const st_yaml_node *root, st_arena *arena, st_trac
 /* The library's own, read once and kept. */
 static struct {
     pthread_once_t once;
+    st_arena *arena; /* lives as long as the program */
     st_trace_classes classes;
 } own = {.once = PTHREAD_ONCE_INIT};
 
@@ -83,7 +84,7 @@ static void read_own(void)
     const st_place nowhere = {0};
     const st_yaml_node *root = NULL;
     st_source source = {0};
-    st_arena *arena = st_xarena(); /* lives as long as the program */
+    st_arena *arena = own.arena = st_xarena();
     st_errors *errors = st_xmemory(st_errors_create());
     st_status status =
         st_file_read("<embedded>/configs/kernels/classes.yaml", nowhere, arena, &source, errors);
