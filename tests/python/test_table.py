@@ -139,9 +139,9 @@ def test_a_table_by_hand_shows_itself(table):
 
 def test_search(steptime):
     found = st.search(JOB, gpus=8, top=3, cells=['memory'], only=['parallel.tp', 'parallel.dp', 'parallel.pp', 'batch.micro'])
-    told = json.loads(steptime('search', JOB, '--gpus', '8', '--top', '3', '--only', 'parallel.tp', '--only', 'parallel.dp',
+    shown = json.loads(steptime('search', JOB, '--gpus', '8', '--top', '3', '--only', 'parallel.tp', '--only', 'parallel.dp',
                                '--only', 'parallel.pp', '--only', 'batch.micro', '--json'))
-    assert len(found) == 3 and found.total == told['plans']
+    assert len(found) == 3 and found.total == shown['plans']
     best = found.best
     assert best.goal.unit == 's' and best.job.step_time == pytest.approx(best.goal, rel=1e-12)
     assert best.cells['memory'] == best.job.memory

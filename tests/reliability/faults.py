@@ -101,7 +101,7 @@ def trace():
 
 # What is known and not steptime's to mend. A manifest that `plugin list` cannot read is told as such. A recorded
 # program has the same failure as steptime itself, which may lack the memory to say so. Without libstdc++ an import
-# warns that names stay mangled. libxlsxwriter does not ask whether it got memory and crashes, which is told by its name.
+# warns that names stay mangled. libxlsxwriter does not ask whether it got memory and crashes, and its name is in the message.
 KNOWN = {'record': {'memory'}, 'plugin list': {'open', 'read'}, 'trace import': {'open', 'library'}}
 LIBRARY_CRASHES = 'libxlsxwriter crashes'
 

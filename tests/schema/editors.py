@@ -18,7 +18,7 @@ except ImportError as error:
 
 FOLDERS = {"job": "configs/jobs", "model": "configs/models", "cluster": "configs/clusters", "gpu": "configs/gpus",
            "sheet": "formulas"}
-# A slip in the first file of each kind that has these keys: the keys to the value, and what stands there instead.
+# A slip in the first file of each kind that has these keys: the keys to the value, and the wrong value.
 SLIPS = {
     "job": [(["parallel", "tq"], 8), (["recompute"], "ful"), (["parallel", "tp"], [8]), (["modle"], "gpt-3b"),
             (["parallel", "tp"], 0), (["parallel", "tp"], 1.5), (["parallel", "tp"], "0"), (["batch", "micro"], "x"),

@@ -170,39 +170,8 @@ class Picture:
             file.write(self.svg)
 
 
-class Report:
-    """What `steptime estimate` prints: `str` is its text, `data` the same as `--json`; a notebook shows bars and a table."""
-
-    def __init__(self, text: str, json: str, svg: str) -> None:
-        self.text = text
-        self.json = json
-        self.svg = svg
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return self.text
-
-    @property
-    def data(self) -> dict:
-        """Every number with unit, source and place (docs/output.md)."""
-        from json import loads
-        return loads(self.json)
-
-    @property
-    def bars(self) -> Picture:
-        """Where the step and the memory go."""
-        return Picture(self.svg)
-
-    def _repr_html_(self) -> str:
-        from ._html import report_html
-        return report_html(self)
-
-
-class Explanation:
-    """How a number is computed, down to the inputs: `str` is a tree of formulas, `data` the same as `--json`; a notebook folds
-    it."""
+class _Printed:
+    """What a verb prints: `str` is its text, `data` the same as `--json`."""
 
     def __init__(self, text: str, json: str) -> None:
         self.text = text
@@ -216,8 +185,30 @@ class Explanation:
 
     @property
     def data(self) -> dict:
+        """Every number with unit, source and place (docs/output.md)."""
         from json import loads
         return loads(self.json)
+
+
+class Report(_Printed):
+    """What `steptime estimate` prints; a notebook shows bars and a table."""
+
+    def __init__(self, text: str, json: str, svg: str) -> None:
+        super().__init__(text, json)
+        self.svg = svg
+
+    @property
+    def bars(self) -> Picture:
+        """Where the step and the memory go."""
+        return Picture(self.svg)
+
+    def _repr_html_(self) -> str:
+        from ._html import report_html
+        return report_html(self)
+
+
+class Explanation(_Printed):
+    """How a number is computed, down to the inputs, as a tree of formulas; a notebook folds it."""
 
     def _repr_html_(self) -> str:
         from ._html import explanation_html

@@ -16,7 +16,7 @@
 
 enum { MOST_KINDS = 256 };
 
-/* A number of the file and what it stands for. */
+/* A number of the file and its meaning. */
 typedef struct numbered {
     int64_t id;
     uint32_t name;

@@ -275,7 +275,7 @@ typedef struct st_trace_summary {
     const st_trace *trace;
     int64_t window_start_ns; /* of the file's clock */
     st_trace_breakdown time;
-    int64_t hidden_by_copies_ns; /* of time.overlapped_ns: only copies and fills run beside */
+    int64_t hidden_by_copies_ns; /* of time.overlapped_ns: only copies and fills run meanwhile */
     size_t gpu_tasks;
     size_t streams;
     size_t launches_linked;       /* different correlations of GPU tasks with a call */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands between two pieces of work of a stage. */
+/* Between two pieces of work of a stage. */
 typedef enum border {
     BORDER_NONE, /* begin or end of the recording */
     RECEIVES_FORWARD,
