@@ -247,6 +247,13 @@ uint64_t st_draft_count(const st_draft *draft, const char *path)
 
 void st_draft_put(st_draft *draft, const char *path, int line, const char *text, const char *origin)
 {
+    const st_place place = {.file = draft->request->file, .line = line};
+    st_draft_put_at(draft, path, place, text, origin);
+}
+
+void st_draft_put_at(st_draft *draft, const char *path, st_place place, const char *text,
+                     const char *origin)
+{
     const st_key *key = st_key_find(path);
     if (key == NULL || draft->values == NULL) {
         ST_NOTE(draft, ST_ERR_NAME, (st_place){0},
@@ -254,7 +261,6 @@ void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
         return;
     }
     st_draft_value *value = &draft->values[st_key_index(key)];
-    st_place place = {.file = draft->request->file, .line = line};
     st_value_text parsed = {.text = text, .length = strlen(text), .place = place};
     double number = 0;
     if (st_draft_is_given(draft, path)) {

@@ -55,6 +55,9 @@ void st_draft_out_of_memory(st_draft *draft);
 /* Gives a key its value, which must be one that a job accepts; `line` is that of the source. */
 void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
                   const char *origin);
+/* The same of a value in another file than the request's. */
+void st_draft_put_at(st_draft *draft, const char *path, st_place place, const char *text,
+                     const char *origin);
 void st_draft_put_count(st_draft *draft, const char *path, int line, uint64_t value,
                         const char *origin);
 void st_draft_put_bool(st_draft *draft, const char *path, bool value, const char *origin);

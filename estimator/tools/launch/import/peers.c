@@ -228,7 +228,8 @@ typedef struct peer {
 
 static st_place place_of(const peer_file *file, const st_json *node)
 {
-    return (st_place){.file = file->source->file, .line = node != NULL ? node->line : 0};
+    return (st_place){.file = file->source != NULL ? file->source->file : NULL,
+                      .line = node != NULL ? node->line : 0};
 }
 
 static const st_json *child(const st_json *map, const char *name)
@@ -290,9 +291,10 @@ static void put_row(peer *from, const peer_row *row, const char *name, const cha
                 theirs, listed(from, row->values),
                 row->key != NULL ? "override it with --set " : "", st_or_none(row->key));
     else if (row->key != NULL)
-        st_draft_put(&from->draft, row->key, node != NULL ? node->line : 0, ours,
-                     st_draft_text(&from->draft, node != NULL ? "%s %s" : "%s, as it is without %s",
-                                   kinds[row->kind].title, name));
+        st_draft_put_at(&from->draft, row->key, place_of(&from->files[row->kind], node), ours,
+                        st_draft_text(&from->draft,
+                                      node != NULL ? "%s %s" : "%s, as it is without %s",
+                                      kinds[row->kind].title, name));
 }
 
 static void refuse_key(peer *from, peer_kind kind, const char *path, const st_json *node)
