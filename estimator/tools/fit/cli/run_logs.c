@@ -73,16 +73,25 @@ static st_measured_request without_time(cli_run *run, const st_measured_request 
     return rest;
 }
 
-/* Keys of a log's job that no formula reads are as little of a mistake as in a file. */
+typedef struct log_errors {
+    const st_measured_request *request;
+    const char *file;
+} log_errors;
+
+/* Keys of a log's job that no formula reads are as little of a mistake as in a file. What the job
+ * lacks the log lacks. */
 static bool is_asked(const void *context, st_errors *errors, st_error *error)
 {
-    const st_measured_request *request = context;
+    const log_errors *log = context;
     static const char mark[] = "--set ";
     (void)errors;
+    if (error->place.file != NULL && strcmp(error->place.file, "job ''") == 0)
+        error->place.file = log->file;
     if (error->severity != ST_SEVERITY_WARNING || error->place.file == NULL ||
         strncmp(error->place.file, mark, sizeof mark - 1) != 0)
         return true;
-    return st_has_text(request->sets, request->set_count, error->place.file + sizeof mark - 1);
+    return st_has_text(log->request->sets, log->request->set_count,
+                       error->place.file + sizeof mark - 1);
 }
 
 st_status cli_measured_log(cli_run *run, const st_measured_request *request, const char *cluster,
@@ -130,10 +139,12 @@ st_status cli_measured_log(cli_run *run, const st_measured_request *request, con
     if (steps == NULL)
         return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = text->file},
                        "the log has no time of a step that can be read" ST_EXPECTED
-                       "lines of steps that are whole");
+                       "whole lines with 'elapsed time per iteration', 'train_step_timing in s', "
+                       "'iter time (s)', 'CurrSamplesPerSec=', 'tps:' or 'completed step:'");
     with.sets = sets;
     with.set_count = count;
-    st_error_scope scope = {.edit = is_asked, .context = &rest};
+    const log_errors context = {.request = &rest, .file = text->file};
+    st_error_scope scope = {.edit = is_asked, .context = &context};
     st_errors_enter(run->errors, &scope);
     status = st_measured_job(&with, NULL, run->arena, measured, run->errors);
     st_errors_leave(run->errors, &scope);

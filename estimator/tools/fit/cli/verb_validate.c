@@ -170,6 +170,25 @@ static st_status choose_peer(validation *verb)
     return status;
 }
 
+/* A file that is neither a job nor a log. */
+static st_status refuse_file(st_errors *errors, const st_source *file)
+{
+    static const char *const starts[][2] = {{"\x1f\x8b", "compressed by gzip"},
+                                            {"\x28\xb5\x2f\xfd", "compressed by zstd"},
+                                            {"\xff\xfe", "in UTF-16"},
+                                            {"\xfe\xff", "in UTF-16"}};
+    const st_place place = {.file = file->file};
+    for (size_t i = 0; i < ST_COUNT(starts); i++)
+        if (strncmp(file->text, starts[i][0], strlen(starts[i][0])) == 0)
+            return st_fail(errors, ST_ERR_VALUE, place,
+                           "the file is %s" ST_EXPECTED "text in UTF-8", starts[i][1]);
+    if (strspn(file->text, " \t\r\n") >= file->length)
+        return st_fail(errors, ST_ERR_VALUE, place, "the file is empty");
+    return st_fail(errors, ST_ERR_VALUE, place,
+                   "neither a job nor the log of a run" ST_EXPECTED
+                   "YAML with 'measured: {step_time: ...}', or lines of steps");
+}
+
 /* A name that is neither a source, of cases or of tables, nor a job. */
 static st_status refuse_name(validation *verb, const char *name, const st_path_entry *entries,
                              size_t count)
@@ -188,11 +207,7 @@ static st_status refuse_name(validation *verb, const char *name, const st_path_e
     st_source file = {0};
     if (access(name, R_OK) == 0 && !st_file_is_folder(name) &&
         st_file_read_foreign(name, (st_place){0}, verb->run->arena, &file, NULL) == ST_OK)
-        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = name}, "%s",
-                       file.length == 0 || strspn(file.text, " \t\r\n") >= file.length
-                           ? "the file is empty"
-                           : "neither a job nor the log of a run" ST_EXPECTED
-                             "YAML with 'measured: {step_time: ...}', or lines of steps");
+        return refuse_file(errors, &file);
     return st_fail(
         errors, ST_ERR_USAGE, (st_place){0}, "unknown validation source or job '%s'" ST_HINT "%s",
         name,

@@ -135,31 +135,121 @@ typedef struct log_reader {
 
 /* ---- lines ---- */
 
-/* What launchers write in front of a line of a rank: "[rank0]:", "[default0]:", "0: ". */
-static size_t prefix_of(const char *text, size_t length)
+/* No rank is named; what is left of the line of a rank that does not count. */
+enum { NO_RANK = -1, OTHER_RANK = '\f' };
+
+/* The line begins with the pattern: d is a digit or, behind a blank, a blank, a a letter. */
+static size_t matches(const char *text, size_t length, const char *pattern)
 {
     size_t at = 0;
-    if (length > 1 && text[0] == '[' &&
-        (strncmp(text + 1, "rank", 4) == 0 || strncmp(text + 1, "default", 7) == 0)) {
-        const char *end = memchr(text, ']', length);
-        at = end != NULL ? (size_t)(end - text) + 1 : 0;
-        return at > 0 && at < length && text[at] == ':' ? at + 1 : 0;
+    for (; pattern[at] != '\0'; at++) {
+        const unsigned char c = at < length ? (unsigned char)text[at] : '\0';
+        const bool is_padded = c == ' ' && at > 0 && text[at - 1] == ' ';
+        if (pattern[at] == 'd'   ? !isdigit(c) && !is_padded
+            : pattern[at] == 'a' ? !isalpha(c)
+                                 : c != (unsigned char)pattern[at])
+            return 0;
     }
-    while (at < length && at < 7 && isdigit((unsigned char)text[at]))
-        at++;
-    return at > 0 && at + 1 < length && text[at] == ':' && text[at + 1] == ' ' ? at + 2 : 0;
+    return at;
 }
 
+/* A time that whoever keeps the log writes in front of a line, in brackets or not. */
+static size_t clock_of(const char *text, size_t length)
+{
+    static const char *const patterns[] = {"dddd-dd-ddTdd:dd:dd", "dddd-dd-dd dd:dd:dd",
+                                           "aaa dd dd:dd:dd", "dd:dd:dd"};
+    const size_t bracket = length > 0 && text[0] == '[' ? 1 : 0;
+    size_t at = 0;
+    for (size_t i = 0; i < ST_COUNT(patterns) && at == 0; i++)
+        at = matches(text + bracket, length - bracket, patterns[i]);
+    if (at == 0)
+        return 0;
+    at += bracket;
+    while (at < length && (isdigit((unsigned char)text[at]) || strchr(".,Z+-:", text[at]) != NULL))
+        at++;
+    if (bracket > 0 && (at >= length || text[at++] != ']'))
+        return 0;
+    /* A line without more has lost the blank that ended it. */
+    return at == length ? at : text[at] == ' ' || text[at] == '\t' ? at + 1 : 0;
+}
+
+/* What launchers write in front of a line of a rank: "[rank0]:", "[default0]:", "0: ". */
+static size_t rank_of(const char *text, size_t length, int *rank)
+{
+    static const char *const names[] = {"[rank", "[default", ""};
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        const size_t size = strlen(names[i]);
+        size_t at = size;
+        int value = 0;
+        if (length <= size || strncmp(text, names[i], size) != 0)
+            continue;
+        for (; at < length && at < size + 7 && isdigit((unsigned char)text[at]); at++)
+            value = 10 * value + text[at] - '0';
+        const char *const end = size > 0 ? "]:" : ": ";
+        if (at == size || at + 2 > length || memcmp(text + at, end, 2) != 0)
+            continue;
+        *rank = value;
+        /* A blank behind a name in brackets belongs to it, unless the line is indented. */
+        const bool is_apart =
+            size > 0 && at + 3 < length && text[at + 2] == ' ' && text[at + 3] != ' ';
+        return at + (is_apart ? 3 : 2);
+    }
+    return 0;
+}
+
+static size_t prefix_of(const megatron_line *line, int *rank)
+{
+    size_t at = 0;
+    *rank = NO_RANK;
+    for (size_t more = 1; more > 0; at += more) {
+        more = clock_of(line->text + at, line->length - at);
+        if (more == 0)
+            more = rank_of(line->text + at, line->length - at, rank);
+    }
+    return at;
+}
+
+static size_t mark_of(const megatron_line *line)
+{
+    size_t i = 0;
+    while (i < ST_COUNT(marks) && megatron_find(line, marks[i].mark) == NULL)
+        i++;
+    return i;
+}
+
+/*
+ * The lines without what is in front of them. Of several ranks one counts: the first that prints a
+ * configuration, and for steps the first that prints them, which is another one in Megatron.
+ */
 static bool clean(log_reader *reader)
 {
     const st_import_request *request = reader->request;
     char *copy = st_arena_alloc(reader->arena, request->length + 1, 1);
     megatron_line line = {0};
     size_t length = 0;
+    int rank;
+    int of_configuration = NO_RANK;
+    int of_steps = NO_RANK;
+    int other_line = 0;
     if (copy == NULL)
         return false;
     for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
-        for (size_t i = prefix_of(line.text, line.length); i < line.length; i++)
+        (void)prefix_of(&line, &rank);
+        if (of_configuration == NO_RANK && mark_of(&line) < ST_COUNT(marks))
+            of_configuration = rank;
+        if (rank == NO_RANK || !megatron_is_step(&line))
+            continue;
+        of_steps = of_steps == NO_RANK ? rank : of_steps;
+        other_line = other_line == 0 && rank != of_steps ? line.number : other_line;
+    }
+    line.number = 0;
+    for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
+        const size_t from = prefix_of(&line, &rank);
+        const int wanted = megatron_is_step(&line) ? of_steps : of_configuration;
+        const bool is_other = rank != NO_RANK && wanted != NO_RANK && rank != wanted;
+        if (is_other && line.length > 0)
+            copy[length++] = OTHER_RANK;
+        for (size_t i = from; i < line.length && !is_other; i++)
             copy[length++] = line.text[i] != '\0' ? line.text[i] : '?';
         if (offset <= request->length)
             copy[length++] = '\n';
@@ -167,6 +257,10 @@ static bool clean(log_reader *reader)
     reader->log = *request;
     reader->log.text = copy;
     reader->log.length = length;
+    if (other_line > 0)
+        (void)st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                        (st_place){.file = request->file, .line = other_line},
+                        "several ranks print their steps; only those of rank %d count", of_steps);
     return true;
 }
 
@@ -178,16 +272,15 @@ static void find_configuration(log_reader *reader)
     bool in_params = false;
     reader->mark = ST_COUNT(marks);
     for (size_t offset = 0; megatron_next_line(&reader->log, &offset, &line);) {
-        size_t i = 0;
-        while (i < ST_COUNT(marks) && megatron_find(&line, marks[i].mark) == NULL)
-            i++;
+        const size_t i = mark_of(&line);
         /* Megatron-DeepSpeed prints both, and the arguments have the model. */
         const bool is_less = reader->mark < ST_COUNT(marks) && i < ST_COUNT(marks) &&
                              marks[reader->mark].kind == LOG_DUMP &&
                              marks[i].framework == ST_DEEPSPEED;
         const bool is_more = in_params && i < ST_COUNT(marks) && marks[i].kind == LOG_PARAMS;
-        in_params =
-            i < ST_COUNT(marks) ? marks[i].kind == LOG_PARAMS : in_params && line.length == 0;
+        in_params = i < ST_COUNT(marks)
+                        ? marks[i].kind == LOG_PARAMS
+                        : in_params && (line.length == 0 || line.text[0] == OTHER_RANK);
         if (i < ST_COUNT(marks) && !is_less && !is_more) {
             reader->mark = i;
             reader->line = line.number;
@@ -251,7 +344,8 @@ static st_status take_json(log_reader *reader)
         } else {
             depth += *at == '{' ? 1 : 0;
             depth -= *at == '}' ? 1 : 0;
-            st_buffer_printf(&reader->text, "%c", *at++);
+            st_buffer_printf(&reader->text, "%c", *at == OTHER_RANK ? ' ' : *at);
+            at++;
             if (depth == 0)
                 return ST_OK;
         }
@@ -275,10 +369,15 @@ static st_status take_yaml(log_reader *reader)
     size_t offset = reader->start;
     size_t lines = 0;
     size_t indent = 0;
+    bool ends = false;
     put_blank_lines(reader, reader->line);
     (void)megatron_next_line(&reader->log, &offset, &line);
     while (megatron_next_line(&reader->log, &offset, &line)) {
         size_t blanks = 0;
+        if (line.length > 0 && line.text[0] == OTHER_RANK) {
+            put_blank_lines(reader, 1);
+            continue;
+        }
         while (blanks < line.length && line.text[blanks] == ' ')
             blanks++;
         if (lines == 0)
@@ -289,14 +388,15 @@ static st_status take_yaml(log_reader *reader)
             put_blank_lines(reader, 1);
             continue;
         }
-        if (line.length < indent || !is_yaml(line.text + indent, line.length - indent))
+        ends = line.length < indent || !is_yaml(line.text + indent, line.length - indent);
+        if (ends)
             break;
-        if (offset > reader->log.length) /* its end is not in the log */
-            return cut(reader, "a line that ends");
         st_buffer_printf(&reader->text, "%.*s\n", (int)(line.length - indent), line.text + indent);
         lines++;
     }
-    return lines > 0 ? ST_OK : cut(reader, "the lines of a configuration");
+    return lines == 0 ? cut(reader, "the lines of a configuration")
+           : !ends    ? cut(reader, "lines behind it")
+                      : ST_OK;
 }
 
 /* Options for one parameter, in the line where it is. */
@@ -354,16 +454,16 @@ static st_status take_params(log_reader *reader)
     megatron_line line = {.number = reader->line - 1};
     size_t offset = reader->start;
     double dense = 0;
+    bool ends = false;
     put_blank_lines(reader, reader->line - 2);
     while (megatron_next_line(&reader->log, &offset, &line)) {
         const char *name = megatron_find(&line, "Config param ");
         const char *colon =
             name != NULL ? memchr(name, ':', line.length - (size_t)(name - line.text)) : NULL;
         put_blank_lines(reader, 1);
-        if (colon == NULL)
+        ends = colon == NULL;
+        if (ends)
             continue;
-        if (offset > reader->log.length)
-            return cut(reader, "a line that ends");
         const char *key = st_arena_copy(reader->arena, name, (size_t)(colon - name));
         const char *from = colon + 1 + (colon[1] == ' ' ? 1 : 0);
         const char *value =
@@ -377,7 +477,7 @@ static st_status take_params(log_reader *reader)
             put_options(reader, maxtext, ST_COUNT(maxtext), key, value);
     }
     st_buffer_printf(&reader->text, " %s", maxtext_is);
-    return ST_OK;
+    return ends ? ST_OK : cut(reader, "lines behind it");
 }
 
 /* ---- ranks ---- */
@@ -493,16 +593,9 @@ st_status st_log_import(const st_import_request *request, st_buffer *job, st_err
 bool st_is_log(const char *text, size_t length)
 {
     const st_import_request request = {.text = text, .length = length};
-    static const char *const steps[] = {"elapsed time per iteration (", "train_step_timing in s:",
-                                        "completed step:", "iter time (s):", " tps:"};
     megatron_line line = {0};
-    for (size_t offset = 0; megatron_next_line(&request, &offset, &line);) {
-        for (size_t i = 0; i < ST_COUNT(marks); i++)
-            if (megatron_find(&line, marks[i].mark) != NULL)
-                return true;
-        for (size_t i = 0; i < ST_COUNT(steps); i++)
-            if (megatron_find(&line, steps[i]) != NULL)
-                return true;
-    }
+    for (size_t offset = 0; megatron_next_line(&request, &offset, &line);)
+        if (mark_of(&line) < ST_COUNT(marks) || megatron_is_step(&line))
+            return true;
     return false;
 }

@@ -259,7 +259,7 @@ static st_status import_run(megatron_run *run, st_buffer *job)
         megatron_read_command(run);
     if (draft->request->log != NULL)
         megatron_read_times(run, draft->request->log);
-    if (run->is_dump && run->time_count + run->odd_times + run->nan_losses == 0)
+    if (run->is_dump && run->time_count + run->odd.count + run->nan.count == 0)
         st_draft_note(run->draft, "The log has no iteration times.");
     megatron_warn_of_times(run);
     if (run->dumps == 0 && run->is_dump)

@@ -25,7 +25,22 @@ typedef struct megatron_argument {
 typedef struct megatron_time {
     double ms;
     double batch; /* samples of the iteration; 0: not in the line */
+    double step;  /* its number; 0: not in the line */
+    int line;
+    bool ends_line; /* nothing follows the number */
 } megatron_time;
+
+/* What the times of a log are. */
+typedef enum megatron_rate {
+    MEGATRON_TIMES,
+    MEGATRON_TOKENS,  /* per second and GPU */
+    MEGATRON_SAMPLES, /* per second */
+} megatron_rate;
+
+typedef struct megatron_lines {
+    size_t count;
+    int first;
+} megatron_lines;
 
 typedef struct megatron_run {
     st_draft *draft;
@@ -35,12 +50,11 @@ typedef struct megatron_run {
     size_t count;
     megatron_time *times; /* of iterations, in the order of the log */
     size_t time_count;
-    size_t odd_times;    /* lines whose time is not above 0 */
-    int odd_line;        /* the first of them */
-    bool is_rate;        /* times are tokens per second and GPU */
-    size_t nan_losses;   /* steps whose loss is NaN */
-    int nan_line;        /* the first of them */
-    double last_step;    /* number of the last step that was read */
+    megatron_lines odd;   /* cut, or without a time above 0 */
+    megatron_lines nan;   /* whose loss is NaN or infinite */
+    megatron_lines again; /* of a step that the line before has */
+    megatron_rate rate;
+    int form_place;      /* of the form of the times among those that are known; 0: none yet */
     int restart_line;    /* where numbers of steps begin again; 0: nowhere */
     size_t dumps;        /* in the log; the last one counts */
     uint64_t vocabulary; /* that the log prints when it pads it; 0: none */
@@ -72,6 +86,9 @@ void megatron_set_option(megatron_run *run, const char *option, const char *valu
 
 /* megatron_times.c: the dump, iterations and the padded vocabulary */
 void megatron_read_log(megatron_run *run);
+void megatron_forget_times(megatron_run *run);
+/* The line has the time of a step. */
+bool megatron_is_step(const megatron_line *line);
 /* Times of the steps of a log alone, as any of the frameworks prints them. */
 void megatron_read_times(megatron_run *run, const st_import_request *log);
 /* Reports steps that are left out with their places; an error where none is left. */

@@ -121,11 +121,7 @@ void megatron_set_option(megatron_run *run, const char *option, const char *valu
 void megatron_forget(megatron_run *run)
 {
     run->count = 0;
-    run->time_count = 0;
-    run->odd_times = 0;
-    run->nan_losses = 0;
-    run->restart_line = 0;
-    run->last_step = 0;
+    megatron_forget_times(run);
 }
 
 /* ---- words of a shell ---- */

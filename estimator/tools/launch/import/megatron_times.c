@@ -47,7 +47,7 @@ static void word_after(const megatron_line *line, const char *words, char *text,
     size_t length = 0;
     while (at != NULL && at < end && *at == ' ')
         at++;
-    for (; at != NULL && at < end && strchr(" |)/\t", *at) == NULL && length + 1 < size; at++)
+    for (; at != NULL && at < end && strchr(" |)]/\t", *at) == NULL && length + 1 < size; at++)
         if (*at != ',') /* 12,345 */
             text[length++] = *at;
     text[length] = '\0';
@@ -65,72 +65,180 @@ static double number_after(const megatron_line *line, const char *words)
     return value;
 }
 
-/* How frameworks print a step: what marks the line, and what its numbers follow. */
+/* How frameworks print a step: what marks the line, and what its numbers follow. Of a log with
+ * several of them those of the smallest `place` count: a step is not measured twice. */
 typedef struct step_form {
     const char *mark;
     const char *time;
-    double time_ms; /* of one unit; 0: tokens per second and GPU */
+    double time_ms; /* of one unit; 0: a rate */
     const char *step;
     const char *loss;
     const char *batch; /* NULL: not in the line */
+    int place;
+    megatron_rate rate;
 } step_form;
 
 static const step_form forms[] = {
     {"elapsed time per iteration (ms):", "elapsed time per iteration (ms):", 1, "iteration",
-     "lm loss:", "global batch size:"},
+     "lm loss:", "global batch size:", 1, MEGATRON_TIMES},
     {"elapsed time per iteration (s):", "elapsed time per iteration (s):", 1000, "iteration",
-     "lm loss:", "global batch size:"},
+     "lm loss:", "global batch size:", 1, MEGATRON_TIMES},
+    /* NeMo, its lines and its bar of progress */
     {"train_step_timing in s:", "train_step_timing in s:", 1000,
-     "global_step:", "reduced_train_loss:", "global_batch_size:"},           /* NeMo */
-    {"completed step:", "seconds:", 1000, "completed step:", "loss:", NULL}, /* MaxText */
-    {"iter time (s):", "iter time (s):", 1000, "steps:", "loss:", NULL},     /* DeepSpeed */
-    {" tps:", "tps:", 0, "step:", "loss:", NULL},                            /* torchtitan */
+     "global_step:", "reduced_train_loss:", "global_batch_size:", 2, MEGATRON_TIMES},
+    {"train_step_timing in s=", "train_step_timing in s=", 1000,
+     "global_step=", "reduced_train_loss=", NULL, 3, MEGATRON_TIMES},
+    /* MaxText, DeepSpeed, torchtitan, DeepSpeed's own timer */
+    {"completed step:", "seconds:", 1000, "completed step:", "loss:", NULL, 4, MEGATRON_TIMES},
+    {"iter time (s):", "iter time (s):", 1000, "steps:", "loss:", NULL, 5, MEGATRON_TIMES},
+    {" tps:", "tps:", 0, "step:", "loss:", NULL, 6, MEGATRON_TOKENS},
+    {"CurrSamplesPerSec=", "CurrSamplesPerSec=", 0, "global_step=", NULL, NULL, 7,
+     MEGATRON_SAMPLES},
 };
 
-static bool is_nan(const char *word)
-{
-    return strncasecmp(word, "nan", 3) == 0 || strncasecmp(word, "-nan", 4) == 0;
-}
-
-/* Steps of a run that restarts begin again with a smaller number: the last run counts. */
-static void begin_again(megatron_run *run, double step, int line)
-{
-    if (step < run->last_step) {
-        run->time_count = 0;
-        run->restart_line = line;
-    }
-    run->last_step = step;
-}
-
-static void read_time(megatron_run *run, const megatron_line *line, bool is_cut)
+static const step_form *form_of(const megatron_line *line)
 {
     const step_form *form = forms;
     const step_form *const end = forms + ST_COUNT(forms);
-    char loss[32];
     while (form < end && megatron_find(line, form->mark) == NULL)
         form++;
-    if (form == end)
+    return form < end ? form : NULL;
+}
+
+bool megatron_is_step(const megatron_line *line)
+{
+    return form_of(line) != NULL;
+}
+
+/* Of a line that counts steps whose loss is NaN, or has one that is no number. */
+static bool is_diverged(const megatron_line *line, const step_form *form)
+{
+    char word[32];
+    word_after(line, form->loss, word, sizeof word);
+    const char *sign = word[0] == '-' || word[0] == '+' ? word + 1 : word;
+    return strncasecmp(sign, "nan", 3) == 0 || strncasecmp(sign, "inf", 3) == 0 ||
+           number_after(line, "number of nan iterations:") > 0;
+}
+
+/* The first line of some, and how many there are. */
+static void count_line(megatron_lines *lines, int line)
+{
+    lines->first = lines->count == 0 || line < lines->first ? line : lines->first;
+    lines->count++;
+}
+
+void megatron_forget_times(megatron_run *run)
+{
+    run->time_count = 0;
+    run->odd = run->nan = run->again = (megatron_lines){0};
+    run->form_place = 0;
+    run->restart_line = 0;
+}
+
+/*
+ * Steps of a run that restarts begin again with a smaller number: the last run counts. False where
+ * the step was read before, by another rank or when a bar of progress was drawn; of a line that may
+ * be cut and a whole one the whole one counts.
+ */
+static bool is_new_step(megatron_run *run, const megatron_time *made, bool has_number)
+{
+    megatron_time *last = run->time_count > 0 ? &run->times[run->time_count - 1] : NULL;
+    if (has_number && last != NULL && made->step == last->step) {
+        if (last->ends_line && !made->ends_line) {
+            count_line(&run->odd, last->line);
+            *last = *made;
+        } else {
+            count_line(&run->again, made->line);
+        }
+        return false;
+    }
+    if (last != NULL && made->step < last->step) {
+        run->time_count = 0;
+        run->restart_line = made->line;
+    }
+    return true;
+}
+
+/* The last number that is read is the last of the line: if lines of others go on, it is cut. */
+static bool ends_line(const megatron_line *line, const step_form *form)
+{
+    const char *const words[] = {form->time, form->batch};
+    const char *const end = line->text + line->length;
+    for (size_t i = 0; i < ST_COUNT(words); i++) {
+        const char *at = words[i] != NULL ? megatron_find(line, words[i]) : NULL;
+        while (at != NULL && at < end && strchr(" 0123456789.,", *at) != NULL)
+            at++;
+        if (at == end && end[-1] != ' ')
+            return true;
+    }
+    return false;
+}
+
+static void read_step(megatron_run *run, const megatron_line *line, bool is_cut)
+{
+    const step_form *form = form_of(line);
+    char word[32];
+    if (form == NULL || (run->form_place > 0 && form->place > run->form_place))
         return;
+    if (form->place < run->form_place)
+        megatron_forget_times(run);
+    run->form_place = form->place;
+    run->rate = form->rate;
     const char *const again = megatron_find(line, form->mark);
     const megatron_line rest = {again, line->length - (size_t)(again - line->text), line->number};
     const double number = number_after(line, form->time);
     const double time = form->time_ms > 0 ? form->time_ms * number : number;
     if (is_cut || !(time > 0) || !(time < 1e12) || megatron_find(&rest, form->mark) != NULL) {
-        run->odd_line = run->odd_times++ == 0 ? line->number : run->odd_line;
+        count_line(&run->odd, line->number);
         return;
     }
-    word_after(line, form->loss, loss, sizeof loss);
-    if (is_nan(loss)) {
-        run->nan_line = run->nan_losses++ == 0 ? line->number : run->nan_line;
+    if (is_diverged(line, form)) {
+        count_line(&run->nan, line->number);
         return;
     }
-    if (run->time_count >= MEGATRON_MAX_TIMES)
+    word_after(line, form->step, word, sizeof word);
+    const megatron_time made = {.ms = time,
+                                .batch = number_after(line, form->batch),
+                                .step = number_after(line, form->step),
+                                .line = line->number,
+                                .ends_line = ends_line(line, form)};
+    if (run->time_count >= MEGATRON_MAX_TIMES || !is_new_step(run, &made, word[0] != '\0'))
         return;
-    begin_again(run, number_after(line, form->step), line->number);
-    run->is_rate = form->time_ms == 0;
-    const megatron_time made = {time, number_after(line, form->batch)};
     if (!ST_APPEND(run->draft->arena, run->times, run->time_count, made))
         st_draft_out_of_memory(run->draft);
+}
+
+/* A bar of progress draws its steps over each other in one line. */
+static void read_time(megatron_run *run, const megatron_line *line, bool is_cut)
+{
+    const char *const end = line->text + line->length;
+    for (const char *at = line->text; at <= end && run->draft->status == ST_OK;) {
+        const char *stop = at < end ? memchr(at, '\r', (size_t)(end - at)) : NULL;
+        const char *last = stop != NULL ? stop : end;
+        const megatron_line part = {at, (size_t)(last - at), line->number};
+        read_step(run, &part, is_cut && stop == NULL);
+        at = last + 1;
+    }
+}
+
+/* Leaves out steps that lack what lines of others have: the log was cut in them, and went on. */
+static void leave_out_cut(megatron_run *run)
+{
+    bool others_go_on = false;
+    bool others_have_batch = false;
+    size_t kept = 0;
+    for (size_t i = 0; i < run->time_count; i++) {
+        others_go_on |= !run->times[i].ends_line;
+        others_have_batch |= run->times[i].batch > 0;
+    }
+    for (size_t i = 0; i < run->time_count; i++) {
+        const megatron_time *time = &run->times[i];
+        if ((time->ends_line && others_go_on) || (!(time->batch > 0) && others_have_batch))
+            count_line(&run->odd, time->line);
+        else
+            run->times[kept++] = *time;
+    }
+    run->time_count = kept;
 }
 
 /* The log was cut in this line, after a digit: a number may lack its others. */
@@ -156,25 +264,34 @@ static void warn(megatron_run *run, int line, const char *text)
 
 void megatron_warn_of_times(megatron_run *run)
 {
-    const size_t nan = run->nan_losses;
-    if (run->odd_times > 0)
-        warn(run, run->odd_line,
+    leave_out_cut(run);
+    const size_t odd = run->odd.count;
+    const size_t nan = run->nan.count;
+    const size_t again = run->again.count;
+    if (odd > 0)
+        warn(run, run->odd.first,
              st_draft_text(run->draft,
-                           "%zu step%s cut or without a time that can be read; left out",
-                           run->odd_times, run->odd_times == 1 ? " is" : "s are"));
+                           "%zu step%s cut or without a time that can be read; left out", odd,
+                           odd == 1 ? " is" : "s are"));
     if (nan > 0)
-        warn(run, run->nan_line,
+        warn(run, run->nan.first,
              st_draft_text(run->draft,
-                           "the loss of %zu step%s is NaN, the first in this line; "
+                           "the loss of %zu step%s is NaN or infinite, the first in this line; "
                            "their times are left out",
                            nan, nan == 1 ? "" : "s"));
+    if (again > 0)
+        warn(run, run->again.first,
+             st_draft_text(run->draft,
+                           "%zu line%s a step again that the line before has, the first here; "
+                           "each step counts once",
+                           again, again == 1 ? " has" : "s have"));
     if (run->restart_line > 0)
         warn(run, run->restart_line,
              "steps begin again here; only the times from this line on count");
     if (nan > 0 && run->time_count == 0)
         ST_NOTE(run->draft, ST_ERR_VALUE,
-                ((st_place){.file = run->draft->request->file, .line = run->nan_line}),
-                "every step has a loss of NaN" ST_EXPECTED "steps that train");
+                ((st_place){.file = run->draft->request->file, .line = run->nan.first}),
+                "every step has a loss of NaN or infinity" ST_EXPECTED "steps that train");
 }
 
 void megatron_read_log(megatron_run *run)
@@ -190,7 +307,6 @@ void megatron_read_log(megatron_run *run)
         } else if (megatron_find(&line, "-- arguments --") != NULL) {
             megatron_forget(run);
             run->dumps++;
-            run->last_step = 0;
             begun = line.number;
             in_dump = true;
         } else if (in_dump) {
@@ -285,26 +401,31 @@ static double put_last_batch(megatron_run *run)
     return batch;
 }
 
-/* Tokens per second and GPU as milliseconds of a step; false where its tokens are not known. */
+/* Tokens per second and GPU, or samples per second, as milliseconds of a step; false where what a
+ * step holds is not known. */
 static bool rates_to_times(megatron_run *run)
 {
     static const char *const groups[] = {ST_KEY_PARALLEL_TP, ST_KEY_PARALLEL_PP, ST_KEY_PARALLEL_CP,
                                          ST_KEY_PARALLEL_DP};
-    double tokens = 1000.0 * (double)st_draft_count(run->draft, ST_KEY_BATCH_GLOBAL) *
-                    (double)st_draft_count(run->draft, ST_KEY_BATCH_SEQUENCE);
-    if (!run->is_rate)
+    const bool is_tokens = run->rate == MEGATRON_TOKENS;
+    double work = 1000.0 * (double)st_draft_count(run->draft, ST_KEY_BATCH_GLOBAL);
+    if (run->rate == MEGATRON_TIMES)
         return true;
-    for (size_t i = 0; i < ST_COUNT(groups); i++) {
+    if (is_tokens)
+        work *= (double)st_draft_count(run->draft, ST_KEY_BATCH_SEQUENCE);
+    for (size_t i = 0; i < ST_COUNT(groups) && is_tokens; i++) {
         const uint64_t ranks = st_draft_count(run->draft, groups[i]);
-        tokens /= ranks > 0 || strcmp(groups[i], ST_KEY_PARALLEL_DP) == 0 ? (double)ranks : 1.0;
+        work /= ranks > 0 || strcmp(groups[i], ST_KEY_PARALLEL_DP) == 0 ? (double)ranks : 1.0;
     }
-    if (!(tokens > 0) || !(tokens < 1e300)) {
-        st_draft_note(run->draft, "The log has tokens per second; batch and ranks, which make "
-                                  "them the time of a step, are not known.");
+    if (!(work > 0) || !(work < 1e300)) {
+        st_draft_note(run->draft,
+                      "The log has %s per second; batch and ranks, which make "
+                      "them the time of a step, are not known.",
+                      is_tokens ? "tokens" : "samples");
         return false;
     }
     for (size_t i = 0; i < run->time_count; i++)
-        run->times[i].ms = tokens / run->times[i].ms;
+        run->times[i].ms = work / run->times[i].ms;
     return true;
 }
 
