@@ -4,6 +4,11 @@
 
 #ifdef STEPTIME_HAVE_SQLITE
 
+#include "steptime/arena.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
 enum { MOST_VALUE_BYTES = 16 << 20 };
 
 static st_status fail(const st_sqlite *sqlite)
@@ -13,16 +18,46 @@ static st_status fail(const st_sqlite *sqlite)
                    sqlite3_errmsg(sqlite->database), sqlite->expected);
 }
 
+/* Whether a write-ahead log of the file holds rows. */
+static bool has_log(const char *path, st_buffer *name)
+{
+    struct stat found = {0};
+    st_buffer_printf(name, "%s-wal", path);
+    bool has = !name->failed && stat(name->data, &found) == 0 && found.st_size > 0;
+    st_buffer_free(name);
+    return has;
+}
+
+/*
+ * SQLite makes files for a log, and locks, unless the file is said not to change. A reader does
+ * neither where it can: the folder is the user's, and a confined process may not.
+ */
+static int open_unchanging(st_sqlite *sqlite, const char *path, st_buffer *name)
+{
+    st_buffer_text(name, path[0] == '/' ? "file://" : "file:"); /* //x: x would be a host */
+    for (const char *at = path; *at != '\0'; at++)
+        st_buffer_printf(name, strchr("%?#", *at) != NULL ? "%%%02X" : "%c", (unsigned char)*at);
+    st_buffer_text(name, "?immutable=1");
+    int code = name->failed ? SQLITE_NOMEM
+                            : sqlite3_open_v2(name->data, &sqlite->database,
+                                              SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    st_buffer_free(name);
+    return code;
+}
+
 st_status st_sqlite_open(st_sqlite *sqlite, const char *path)
 {
     sqlite->file = path;
-    int code = sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READONLY, NULL);
-    /* A confined process may not lock a file. */
-    if (code == SQLITE_OK &&
-        sqlite3_exec(sqlite->database, "PRAGMA schema_version", NULL, NULL, NULL) == SQLITE_PERM) {
-        (void)sqlite3_close(sqlite->database);
-        code = sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READONLY, "unix-none");
-    }
+    st_buffer name = {0};
+    const bool logged = has_log(path, &name);
+    int code = logged ? sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READONLY, NULL)
+                      : open_unchanging(sqlite, path, &name);
+    if (code == SQLITE_OK && logged &&
+        sqlite3_exec(sqlite->database, "PRAGMA schema_version", NULL, NULL, NULL) != SQLITE_OK)
+        return st_fail(sqlite->errors, ST_ERR_VALUE, (st_place){.file = path},
+                       "cannot read the database with its log %s-wal: %s" ST_HINT
+                       "leave out --confine, or let the program that writes it end",
+                       path, sqlite3_errmsg(sqlite->database));
     if (code != SQLITE_OK)
         return fail(sqlite);
     /* A few bytes of a file can claim a text of gigabytes. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_option check_rows[] = {CLI_ROW_PATH, CLI_END};
+static const cli_option check_rows[] = {CLI_ROW_PATH, CLI_ROW_CONFINE, CLI_END};
 typedef struct show_options {
     bool program;
 } show_options;

@@ -9,6 +9,7 @@
 
 #include "base/lists.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -291,52 +292,22 @@ bool st_call_filter_install(st_refused_calls *refused)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* Those that foreign code is most likely to try; others go by their number. */
 static const struct {
     const char *name;
     unsigned call;
-} names[] = {{"openat to write", SYS_openat},
-             {"execve", SYS_execve},
-             {"clone", SYS_clone},
-             {"socket", SYS_socket},
-             {"kill", SYS_kill},
-             {"tgkill", SYS_tgkill},
-             {"ioctl", SYS_ioctl},
-             {"fcntl", SYS_fcntl},
-             {"prctl", SYS_prctl},
-             {"prlimit64", SYS_prlimit64},
-             {"sched_setaffinity", SYS_sched_setaffinity},
-             {"sched_setscheduler", SYS_sched_setscheduler},
-             {"setpriority", SYS_setpriority},
-             {"mbind", SYS_mbind},
-             {"set_mempolicy", SYS_set_mempolicy},
-             {"mlock", SYS_mlock},
-             {"memfd_create", SYS_memfd_create},
-             {"ftruncate", SYS_ftruncate},
-             {"unlinkat", SYS_unlinkat},
-             {"mkdirat", SYS_mkdirat},
-             {"renameat2", SYS_renameat2},
-             {"fsync", SYS_fsync},
-             {"setitimer", SYS_setitimer},
-             {"timer_create", SYS_timer_create},
-#ifdef SYS_open
-             {"open to write", SYS_open},
-             {"fork", SYS_fork},
-             {"vfork", SYS_vfork},
-             {"unlink", SYS_unlink},
-             {"mkdir", SYS_mkdir},
-             {"rename", SYS_rename},
-#endif
-             {"shmget", SYS_shmget},
-             {"ptrace", SYS_ptrace},
-             {"perf_event_open", SYS_perf_event_open},
-             {"io_uring_setup", SYS_io_uring_setup}};
+} names[] = {
+#include "plugin/call_names.h"
+};
 
 static const char *name_of(unsigned call, st_arena *arena)
 {
     for (size_t i = 0; i < ST_COUNT(names); i++)
         if (names[i].call == call)
-            return names[i].name;
+            return st_arena_printf(arena, "%s%s", names[i].name,
+                                   strcmp(names[i].name, "openat") == 0 ||
+                                           strcmp(names[i].name, "open") == 0
+                                       ? " to write"
+                                       : "");
     return st_arena_printf(arena, "call %u", call);
 }
 

@@ -78,8 +78,16 @@ static bool lock_land(void)
 #endif
 }
 
+static bool here;
+
+bool st_is_confined_here(void)
+{
+    return here;
+}
+
 unsigned st_confine_here(void)
 {
+    here = true;
     const struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none);
     const unsigned walls = lock_land() ? ST_WALL_LANDLOCK : 0;

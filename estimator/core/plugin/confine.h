@@ -9,6 +9,7 @@
 
 #include "plugin/call_filter.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct st_confine_limits {
@@ -27,6 +28,9 @@ unsigned st_confine(const st_confine_limits *limits);
 
 /* This process from now on: open descriptors stay, and can be written to. The result as above. */
 unsigned st_confine_here(void);
+
+/* Whether it was called: no other process can be started. */
+bool st_is_confined_here(void);
 
 /* The part that concerns open files. */
 void st_confine_files(int kept);
