@@ -112,7 +112,7 @@ def test_settings_equal_a_new_job(job):
 def test_unknown_names_have_the_nearest_one(job):
     for call, nearest in ((lambda: job['parallel.tpp'], 'parallel.tp'), (lambda: job.cell('T_bubbel'), 'T_bubble'),
                           (lambda: job.explain('T_bubbel'), 'T_bubble'), (lambda: st.Job('llama3-8b-8xh10'), JOB),
-                          (lambda: job.role('stpe'), 'step'), (lambda: job.read('T_bubbel'), 'T_bubble'),
+                          (lambda: job.role('stpe'), 'step'), (lambda: job.role('communication.hiden'), 'communication.hidden'), (lambda: job.read('T_bubbel'), 'T_bubble'),
                           (lambda: job.update({'parallel.tp': 2, 'batch.mirco': 1}), 'batch.micro')):
         with pytest.raises(KeyError, match=f"did you mean '{nearest}'") as fault:
             call()

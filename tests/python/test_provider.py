@@ -152,8 +152,26 @@ def test_a_sweep_raises_what_it_raised():
     with pytest.raises(st.ProviderError, match='ZeroDivisionError') as fault:
         st.sweep(st.Job(JOB, refine=made(lambda size, ranks, bandwidth: 1 // 0)), {'batch.micro': [1, 2]})
     assert isinstance(fault.value.__cause__, ZeroDivisionError)
-    table = st.sweep(st.Job(JOB, refine=made(lambda size, ranks, bandwidth: size * numpy.nan)), {'batch.micro': [1, 2]})
-    assert all('rejects all_reduce' in one for one in table['reason'])
+
+
+def test_rows_that_it_rejects_say_their_numbers():
+    def picky(size, ranks, bandwidth, micro):
+        return ring(size, ranks, bandwidth) * numpy.where(micro == 4, numpy.nan, numpy.where(micro == 2, -2.385, 1))
+    own = made(picky, reads={**READS, 'batch.micro': '1'})
+    table = st.sweep(st.Job(JOB, refine=own), {'batch.micro': [1, 2, 4], 'cluster.bandwidth.tp': ['3 GB/s', '4 GB/s']})
+    assert list(table['ok']) == [True, True, False, False, False, False] and table['reason'][0] == ''
+    for row, returned in ((2, 'returned -'), (3, 'returned -'), (4, 'returned nan'), (5, 'returned nan')):
+        text = table['reason'][row]
+        assert f'rejects all_reduce: {returned}' in text and f'batch.micro = {table["batch.micro"][row]}' in text
+        assert line_of(picky) in text
+
+
+def test_it_cannot_be_isolated(root, tmp_path):
+    file = tmp_path / 'job.yaml'
+    file.write_text((root / f'configs/jobs/{JOB}.yaml').read_text() + 'isolate: true\n')
+    with pytest.warns(st.SteptimeWarning, match="plugin 'python-ring' is not isolated"):
+        job = st.Job(str(file), refine=made(ring))
+    assert job.step_time == pytest.approx(st.Job(JOB).step_time)
 
 
 def test_a_search_uses_it_and_raises_what_it_raised():

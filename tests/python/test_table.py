@@ -26,8 +26,8 @@ def test_rows_are_single_estimates(table):
         row = table.row(i)
         assert (row['batch.micro'], row['recompute']) == (values[0], values[2]) and isinstance(row['batch.micro'], int)
         assert row['cluster.nic_bandwidth'] == job['cluster.nic_bandwidth']
-        assert (row['step_time'], row['memory'], row['fits'] == 'yes') == (job.step_time, job.memory, job.cell('fits').value)
-        assert (row['reason'] == '') == (row['fits'] == 'yes') == (row['ok'] == 'yes')
+        assert (row['step_time'], row['memory'], row['fits']) == (job.step_time, job.memory, job.cell('fits').value)
+        assert (row['reason'] == '') is row['fits'] is row['ok']
         assert not row['reason'] or row['reason'].startswith('not: ') and ' - ' in row['reason']
 
 
@@ -41,6 +41,7 @@ def test_axes():
     job = st.Job(JOB, {'batch.micro': 4})
     assert list(st.sweep(job, {'parallel.zero': [3]})['step_time']) == [job.step_time]
     assert list(st.sweep(job, {'batch.micro': [1]})['step_time']) == [st.Job(JOB).step_time]
+    assert list(st.sweep(JOB, {'model.tied': [True, False]})['model.tied']) == [True, False]
 
 
 def test_wrong_axes():
@@ -87,6 +88,49 @@ def test_pandas(table):
     assert numpy.shares_memory(frame['step_time'].to_numpy(), numpy.asarray(table['step_time']))
     assert frame.groupby('recompute', observed=True)['step_time'].min()['none'] == min(table['step_time'])
     assert isinstance(frame, pandas.DataFrame)
+
+
+@pytest.fixture
+def holes():
+    """A table of every kind, each with a value that is missing."""
+    columns = {'bool': [True, None, False], 'int': [None, 2**53 + 1, -7], 'float': [2.385, 1.5, None], 'text': ['b', 'a', None],
+               'none': [None] * 3, 'small': [3, 5, None]}
+    return st.Table([st._table.column_of(name, values) for name, values in columns.items()])
+
+
+def test_what_is_missing_is_none(holes):
+    assert holes.row(0) == {'bool': True, 'int': None, 'float': 2.385, 'text': 'b', 'none': None, 'small': 3}
+    assert holes.row(1)['int'] == 2**53 + 1 and holes.row(2)['float'] != holes.row(2)['float']
+    assert [holes[name].kind for name in holes] == ['bool', 'int64', 'float64', 'text', 'text', 'int64']
+    assert repr(holes['text']) == '<column text: b, a, >' and 'yes' in repr(holes)
+
+
+def test_missing_in_numpy_and_pandas(holes):
+    numpy = pytest.importorskip('numpy', reason='NumPy is not installed')
+    pandas = pytest.importorskip('pandas', reason='pandas is not installed')
+    arrays = holes.to_numpy()
+    assert list(arrays['bool']) == [True, None, False] and list(arrays['text']) == ['b', 'a', None]
+    assert arrays['int'][1] == 2**53 + 1 and arrays['small'].dtype == float and numpy.isnan(arrays['small'][2])
+    frame = holes.to_pandas()
+    assert [str(one) for one in frame.dtypes] == ['boolean', 'Int64', 'float64', 'category', 'category', 'Int64']
+    assert frame.isna().sum().to_dict() == {'bool': 1, 'int': 1, 'float': 1, 'text': 1, 'none': 3, 'small': 1}
+    assert frame['int'][1] == 2**53 + 1 and frame['bool'][0] and not frame['bool'][2]
+
+
+@pytest.mark.parametrize('library', ['pyarrow', 'polars'])
+def test_missing_in_arrow(holes, library):
+    arrow = pytest.importorskip(library, reason=f'{library} is not installed: Debian has none')
+    table = arrow.table(holes) if library == 'pyarrow' else arrow.DataFrame(holes)
+    for name in ('bool', 'int', 'text', 'none', 'small'):
+        assert (table[name].to_pylist() if library == 'pyarrow' else table[name].to_list()) == list(holes[name])
+
+
+def test_missing_bits(holes):
+    from steptime import _arrow
+    array = _arrow._array_of(holes['bool'])
+    valid, values = ([_arrow.ctypes.c_uint8.from_address(array.buffers[i]).value for i in range(2)])
+    assert (array.null_count, valid & 7, values & 7) == (1, 0b101, 0b001)
+    _arrow._release(_arrow.ctypes.pointer(array))
 
 
 def test_arrow(table):
@@ -186,12 +230,12 @@ def test_a_plan_keeps_the_job_that_was_searched():
     assert best.job['model'] == 'llama3-8b' and best.job.step_time == pytest.approx(best.goal, rel=1e-12)
 
 
-@pytest.mark.parametrize('given', [{'top': -1}, {'threads': -3}])
+@pytest.mark.parametrize('given', [{'top': -1}, {'threads': -3}, {'seed': -3}])
 def test_negative_counts(given):
     with pytest.raises(ValueError, match='expected a number from 0'):
         st.search(JOB, gpus=8, **given)
-    if 'threads' in given:
-        with pytest.raises(ValueError, match='threads is -3'):
+    if 'top' not in given:
+        with pytest.raises(ValueError, match=f'{[*given][0]} is -3'):
             st.sweep(JOB, {'batch.micro': [1]}, **given)
 
 

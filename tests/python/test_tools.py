@@ -13,6 +13,9 @@ def test_sql(root):
     table = trace.sql('SELECT name, duration_ns, rank FROM kernels ORDER BY rank, name')
     assert table.columns == ['name', 'duration_ns', 'rank'] and list(table['duration_ns']) == [41125, 23850, 41125, 23850]
     assert trace.sql('SELECT * FROM kernels WHERE 1 = 0').columns[:1] == trace.sql('SELECT * FROM kernels').columns[:1]
+    nulls = trace.sql("SELECT 1.5 AS real, 3 AS whole, 'x' AS word, NULL AS none UNION ALL SELECT NULL, NULL, NULL, NULL")
+    assert nulls.row(0) == {'real': 1.5, 'whole': 3, 'word': 'x', 'none': None}
+    assert {name: value for name, value in nulls.row(1).items() if name != 'real'} == {'whole': None, 'word': None, 'none': None}
     assert 'sgemm' in trace.kernels() and trace.summary()
     with pytest.raises(st.Error, match='durations_ns'):
         trace.sql('SELECT durations_ns FROM kernels')
@@ -60,11 +63,14 @@ def test_import_and_export(root, tmp_path):
     assert st.Job(str(again)).step_time == pytest.approx(job.step_time, rel=1e-9)
 
 
-def test_wrong_imports_and_exports(tmp_path):
+def test_wrong_imports_and_exports(root, tmp_path):
     source = tmp_path / 'config.json'
     source.write_text('{"model_type": "llama", "hidden_size": 12')
     with pytest.raises(st.Error, match='config.json:1'):
         st.import_job(source)
+    source.write_text(json.dumps(json.loads((root / "tests/models/configs.jsonl").read_text().splitlines()[0])["config"]))
+    with pytest.raises(KeyError, match="did you mean 'dgx-h100'"):
+        st.import_job(source, cluster='dgx-h10')
     with pytest.raises(KeyError, match="did you mean 'hf'"):
         st.import_job(source, 'hff')
     with pytest.raises(KeyError, match="did you mean 'megatron'"):

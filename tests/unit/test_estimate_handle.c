@@ -221,7 +221,8 @@ TEST_OF(test_a_cell_without_a_value_leaves_the_others, fixture *own, set_up, tea
     assert_int_equal(st_estimate_read(estimate, "rset", &cell, own->errors), ST_ERR_NAME);
     assert_non_null(strstr(said(own), "unknown cell 'rset' in sheet gear; did you mean 'rest'?"));
     assert_int_equal(st_estimate_read_role(estimate, "stepp", &cell, own->errors), ST_ERR_NAME);
-    assert_string_equal(said(own), "error: unknown role 'stepp'; did you mean 'step'?\n");
+    assert_string_equal(said(own), "error: unknown role 'stepp': expected a role of "
+                                   "docs/sheet-language.md; did you mean 'step'?\n");
     assert_int_equal(st_estimate_read_role(estimate, "memory", &cell, own->errors), ST_ERR_NAME);
     assert_non_null(strstr(said(own), "sheet 'gear' has no cell with the role 'memory'"));
     st_estimate_destroy(estimate);

@@ -17,13 +17,19 @@ enum {
 
 /* ---- roles ---- */
 
-static st_status unknown_role(const char *name, st_errors *errors)
+/* The nearest role of the same length of name, or of the parts of the one that is named before the
+ * point. */
+static void unknown_role(const char *name, const st_role_row *head, st_errors *errors)
 {
-    const char *names[ST_ROLES];
-    for (st_role role = 0; role < ST_ROLES; role++)
-        names[role] = st_role_describe(role)->name;
-    return st_fail(errors, ST_ERR_NAME, (st_place){0}, "unknown role '%s'" ST_HINT "%s", name,
-                   st_errors_nearest(errors, name, names, ST_ROLES));
+    const char *names[ST_ROLES]; /* more than any role has parts */
+    size_t count = 0;
+    for (st_role role = 0; head == NULL && role < ST_ROLES; role++)
+        names[count++] = st_role_describe(role)->name;
+    for (size_t i = 0; head != NULL && head->parts[i] != NULL && count < ST_ROLES; i++)
+        names[count++] = st_errors_text(errors, "%s.%s", head->name, head->parts[i]);
+    (void)st_fail(errors, ST_ERR_NAME, (st_place){0},
+                  "unknown role '%s'" ST_EXPECTED "a role of docs/sheet-language.md" ST_HINT "%s",
+                  name, st_errors_nearest(errors, name, names, count));
 }
 
 /* The cell that fills "step" or "communication.hidden"; NULL, with an error, where none does. */
@@ -34,19 +40,25 @@ static const char *cell_of_role(const st_sheet *sheet, const char *name, st_erro
         const st_role_row *row = st_role_describe(role);
         if (strlen(row->name) != length || strncmp(row->name, name, length) != 0)
             continue;
+        bool is_part = false;
         for (size_t part = 0; row->parts[part] != NULL; part++) {
             const char *cell = st_sheet_role_part(sheet, role, part);
             bool is_meant =
                 name[length] == '\0' ? part == 0 : strcmp(row->parts[part], name + length + 1) == 0;
             if (is_meant && cell != NULL)
                 return cell;
+            is_part |= is_meant;
+        }
+        if (!is_part) {
+            unknown_role(name, row, errors);
+            return NULL;
         }
         (void)st_fail(errors, ST_ERR_NAME, (st_place){0},
                       "sheet '%s' has no cell with the role '%s'" ST_EXPECTED "%s",
                       st_sheet_name(sheet), name, row->doc);
         return NULL;
     }
-    (void)unknown_role(name, errors);
+    unknown_role(name, NULL, errors);
     return NULL;
 }
 

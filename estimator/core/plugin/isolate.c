@@ -123,8 +123,11 @@ st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place
     const st_child_limits limits = {LOAD_LIMIT_MS, memory_limit, NULL};
     st_child_result result;
     const char *file = NULL;
-    if (st_plugin_offered(name) != NULL) /* its code is this process */
+    if (st_plugin_offered(name) != NULL) { /* its code is this process */
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place,
+                  "plugin '%s' is not isolated: it is part of this process", name);
         return st_plugin_load_here(paths, name, place, arena, module, errors);
+    }
     st_plugin_module *loaded = st_arena_alloc(arena, 1, sizeof *loaded);
     if (loaded == NULL)
         return st_out_of_memory(errors);

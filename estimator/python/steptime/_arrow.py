@@ -87,15 +87,16 @@ def _children(structure, kind, children: list, kept: list) -> None:
 
 
 def _schema_of(of, name: str = "") -> _Schema:
-    from ._table import Table
-    made, kept = _Schema(), []
+    from ._table import _FORMATS, Table
+    made = _Schema()
+    kept: list[object] = []
     made.flags = 2  # values may be missing
     if isinstance(of, Table):
         made.format, made.name = b"+s", b""
         _children(made, _Schema, [_schema_of(of[one], one) for one in of], kept)
         made.flags = 0
     else:
-        made.format = {"float64": b"g", "int64": b"l", "text": b"I"}[of.kind]
+        made.format = _FORMATS[of.kind][0]
         made.name = (name or of.name).encode()
         if of.kind == "text":
             words = _Schema()
@@ -120,7 +121,8 @@ def _buffers(made: _Array, addresses: list, kept: list) -> None:
 
 def _words(values: list[str]) -> _Array:
     """The texts of a column: offsets and bytes."""
-    made, kept = _Array(), []
+    made = _Array()
+    kept: list[object] = []
     parts = [one.encode() for one in values]
     offsets = (ctypes.c_int32 * (len(parts) + 1))()
     for i, part in enumerate(parts):
@@ -132,15 +134,29 @@ def _words(values: list[str]) -> _Array:
     return made
 
 
+def _bits(marks: bytes, one: bytes = b"01"):
+    """Bytes of 0 and 1 as Arrow packs truth values, eight to a byte, the lowest bit first; with b"10" their opposites."""
+    text = marks[::-1].translate(one + bytes(254))
+    return ctypes.create_string_buffer(int(text or b"0", 2).to_bytes(len(marks) // 8 + 1, "little"))
+
+
 def _array_of(of) -> _Array:
     from ._table import Table
-    made, kept = _Array(), [of]
+    made = _Array()
+    kept: list[object] = [of]
     made.length = len(of)
     if isinstance(of, Table):
         _buffers(made, [None], kept)
         _children(made, _Array, [_array_of(of[one]) for one in of], kept)
     else:
-        _buffers(made, [None, int(ffi.cast("uintptr_t", of.pointer))], kept)
+        marks = values = None
+        if of.missing is not None:
+            marks, made.null_count = _bits(of.missing, b"10"), sum(of.missing)
+        if of.kind == "bool":
+            values = _bits(bytes(of.buffer()))
+        kept += [marks, values]
+        _buffers(made, [marks and ctypes.addressof(marks),
+                        ctypes.addressof(values) if values else int(ffi.cast("uintptr_t", of.pointer))], kept)
         if of.kind == "text":
             words = _words(of.values)
             made.dictionary = ctypes.pointer(words)

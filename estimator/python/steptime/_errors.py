@@ -97,6 +97,6 @@ def error_of(status: int, messages: tuple[Message, ...], what: str) -> Exception
     errors = [one for one in messages if one.severity == "error"]
     text = "\n".join(str(one) for one in errors) or what
     kind = _KINDS.get(status, Error)
-    if status in (-4, -11) and errors and errors[0].message.startswith(("unknown ", "'")):
+    if status in (-4, -11) and errors and errors[0].message.startswith(("unknown ", "cannot find ", "'")):
         kind = UnknownNameError
     return kind(text, messages)

@@ -17,6 +17,7 @@ _KINDS = ("count", "number", "quantity", "bool", "enum", "text")
 _SIZES = ("parallel.tp", "parallel.pp", "parallel.cp")
 _GPUS = ("cluster.nodes", "cluster.gpus_per_node")
 _TEXT, _JSON, _CSV, _SVG = range(4)
+_TRUTHS: dict[str, bool | str] = {"yes": True, "no": False}
 _WRONG = (-9, -10, -12)  # values that do not exist, checks, providers: what else there is can be read
 
 
@@ -31,7 +32,8 @@ class _Unit:
         data = encode(text or "1", "a unit")
         errors = Errors()
         errors.settle(lib.st_unit_parse(data, len(data), ffi.new("st_place *")[0], self.unit, errors.list), f"unit {text!r}")
-        above, below = [], []
+        above: list[str] = []
+        below: list[str] = []
         for name, exponent in zip(_DIMENSIONS, self.unit.dimension.exponent):
             power = abs(exponent) / 12
             if exponent:
@@ -89,7 +91,7 @@ class Quantity(float):
     def __format__(self, form: str) -> str:
         return format(float(self), form) if form else str(self)
 
-    def __reduce__(self) -> tuple[type, tuple[float, str]]:
+    def __reduce__(self):
         return Quantity._of_base, (float(self), self._unit)
 
 
@@ -121,7 +123,7 @@ class Cell(_Shown):
         self.is_assumed = bool(cell.is_assumed)
         self.value: Quantity | bool | str | None = None
         if cell.is_computed:
-            self.value = Quantity._of_base(cell.value, self.unit) if self.unit else {"yes": True, "no": False}.get(self.text, self.text)
+            self.value = Quantity._of_base(cell.value, self.unit) if self.unit else _TRUTHS.get(self.text, self.text)
 
     def __str__(self) -> str:
         return f"{self.name} = {self.text or 'no value'}"
@@ -306,9 +308,10 @@ class Job:
             old = self.key("parallel.dp").value
         except UnknownNameError:
             return
-        if not all(isinstance(size, int) and size > 0 for size in (*sizes, old)):
+        counts = [size for size in (*sizes, old) if isinstance(size, int) and size > 0]
+        if len(counts) < 6:
             return
-        ranks, gpus = sizes[0] * sizes[1] * sizes[2], sizes[3] * sizes[4]
+        ranks, gpus = counts[0] * counts[1] * counts[2], counts[3] * counts[4]
         if gpus % ranks or gpus // ranks == old:
             return
         self["parallel.dp"] = gpus // ranks

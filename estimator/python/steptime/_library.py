@@ -115,11 +115,12 @@ class Texts:
 class Errors:
     """A list of errors of the library, and what providers in Python raise meanwhile."""
 
-    __slots__ = ("list", "providers", "raised", "__weakref__")
+    __slots__ = ("list", "providers", "raised", "rejected", "__weakref__")
 
     def __init__(self, providers=()) -> None:
         self.providers = providers
         self.raised: tuple[BaseException, str] | None = None  # what a provider raised first, and a line about it
+        self.rejected = ""  # the last row that one returned without a value
         made = lib.st_errors_create()
         if not made:
             raise MemoryError("steptime: out of memory")
@@ -175,7 +176,7 @@ class Buffer:
 
 # ---- threads, forks, and calls from providers ------------------------------------------------------------------------------
 
-_inside = _thread._local()
+_inside = _thread._local()  # type: ignore[attr-defined]
 _providers: set[int] = set()  # threads that are in one
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
 forked = False  # this process is a child that has none of its parent's threads

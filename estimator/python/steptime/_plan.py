@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from operator import not_
 
 from . import _library
+from ._errors import Error
 from ._job import Job, Quantity, _restore, _Unit, refine_words, refinements, value_text
 from ._library import NULL, Errors, Texts, begin, encode, ffi, lib, plugin_roots, refuse_in_provider, text_of
 from ._table import Column, Table, column_of, text_column
 
 _PIECE = 1 << 12  # rows that a thread computes at once
+_SAID = 100  # rows that a provider rejects and that say with which numbers
 
 
 class _Request:
@@ -72,9 +76,9 @@ def sweep(job: Job | str, over: Mapping[str, object], *, cells: Sequence[str] = 
         table = st.sweep(job, {"parallel.tp": [1, 2, 4], "batch.micro": "1..8*2"}, cells=["T_iter", "mfu"])
         table.to_pandas()
 
-    Each key is a column, in base units, and so is each cell (the main ones of the sheet where none is named). `ok` is "no"
+    Each key is a column, in base units, and so is each cell (the main ones of the sheet where none is named). `ok` is False
     where a check fails or a cell has no value, and `reason` says why: "not: fits - the plan does not fit"; cells are then NaN or
-    what they would be. `where` are conditions in
+    what they would be. Of the first rows that a provider in Python rejects, it says with which numbers. `where` are conditions in
     the language of sheets, `zip` advances all keys together, `sample` draws that many rows evenly. `threads`: 0 for every core.
     """
     refuse_in_provider("steptime.sweep")
@@ -83,7 +87,7 @@ def sweep(job: Job | str, over: Mapping[str, object], *, cells: Sequence[str] = 
     request = _Request(job, cells, where, left_out=over)
     _count(threads, "threads")
     axes = Texts([_axis(key, values) for key, values in over.items()], "an axis")
-    asked = ffi.new("st_grid_request *", {"axes": axes.array, "axis_count": axes.count, "zip": zip, "sample": _count(sample, "sample"), "seed": seed})
+    asked = ffi.new("st_grid_request *", {"axes": axes.array, "axis_count": axes.count, "zip": zip, "sample": _count(sample, "sample"), "seed": _count(seed, "seed")})
     request.fill(asked.job)
     grid_out = ffi.new("st_grid **")
     request.errors.settle(lib.st_grid_open(request.paths, asked, request.arena, grid_out, request.errors.list), "the sweep")
@@ -95,10 +99,36 @@ def sweep(job: Job | str, over: Mapping[str, object], *, cells: Sequence[str] = 
     reasons = Column.empty("reason", "text", rows, "", "why a row has no result",
                            [text_of(lib.st_grid_reason_text(grid, i)) for i in range(count)])
     _compute(grid, rows, found, reasons, threads)
-    passes = Column.empty("ok", "text", rows, "", "whether the row passes all checks and has a result", ["yes", "no"])
-    passes.pointer[0:rows] = [1 if reason else 0 for reason in reasons.pointer[0:rows]]
+    passes = Column.empty("ok", "bool", rows, "", "whether the row passes all checks and has a result")
+    ffi.memmove(passes.pointer, bytes(map(not_, reasons.buffer())), rows)
     request.errors.settle(0, "the sweep")  # what a provider raised
+    if request.job._providers:
+        _say_numbers(request.job, columns, reasons)
     return Table([*columns, *[_worded(grid, cell, one) for cell, one in enumerate(found)], passes, reasons])
+
+
+def _say_numbers(job: Job, axes: list[Column], reasons: Column) -> None:
+    """The first rows that a provider in Python rejects say what it was given and what it returned: they are estimated alone."""
+    rejected = [one for one, text in enumerate(reasons.values)
+                if any(text == f"plugin {own.plugin_id} rejects {own.name}" for own in job._providers)]  # type: ignore[attr-defined]
+    if not rejected:
+        return
+    rows = [row for row, reason in enumerate(reasons.buffer()) if reason in rejected]
+    single = job.copy()
+    places: dict[str, int] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for row in rows[:_SAID]:
+            single._errors.rejected = ""
+            try:
+                single.update({one.name: Quantity._of_base(one[row], one.unit) if one.unit else one[row] for one in axes})
+                single.step_time
+            except Error:
+                pass
+            if single._errors.rejected:
+                text = f"{reasons[row]}: {single._errors.rejected}"
+                reasons.pointer[row] = places.setdefault(text, len(reasons.values) + len(places))
+    reasons.values += places
 
 
 def _axis_column(grid, axis: int, rows: int) -> Column:
@@ -119,6 +149,9 @@ def _axis_column(grid, axis: int, rows: int) -> Column:
                   for i in range(lib.st_grid_axis_value_count(grid, axis))]
         made = Column.empty(key, "text", rows, "", doc, values)
         status = lib.st_grid_axis_read(grid, axis, 0, rows, ffi.new("st_axis_columns *", {"places": made.pointer}))
+        if described and described.kind == lib.ST_KEY_BOOL:
+            texts, made = made, Column.empty(key, "bool", rows, "", doc)
+            ffi.memmove(made.pointer, bytes(values[place] == "true" for place in texts.buffer()), rows)
     if status:
         raise RuntimeError(f"axis {key} cannot be read: status {status}")
     return made
@@ -131,16 +164,22 @@ def _cell_column(grid, cell: int, rows: int) -> Column:
 
 
 def _worded(grid, cell: int, column: Column) -> Column:
-    """A cell of words or truth values as texts."""
+    """A cell of truth values or words as such; one without a value is missing."""
     kind = lib.st_grid_cell_type(grid, cell)
     if kind.kind == lib.ST_TYPE_NUMBER:
         return column
+    if kind.kind == lib.ST_TYPE_BOOL:
+        made = Column.empty(column.name, "bool", len(column))
+        ffi.memmove(made.pointer, bytes(value == 1 for value in column.buffer()), len(column))
+        if any(value != value for value in column.buffer()):
+            made.missing = bytes(value != value for value in column.buffer())
+        return made
     text = ffi.new("char[96]")
 
     def word(value: float) -> str:
-        return text_of(lib.st_type_format(kind, value, lib.ST_STYLE_EXACT, text, 96)) if value == value else ""
-    words = {value: word(value) for value in set(column)}
-    return text_column(column.name, [words[value] for value in column])
+        return text_of(lib.st_type_format(kind, value, lib.ST_STYLE_EXACT, text, 96))
+    words = {value: word(value) for value in {*column.buffer()} if value == value}
+    return text_column(column.name, [words.get(value) for value in column.buffer()])
 
 
 def _compute(grid, rows: int, cells: list[Column], reasons: Column, threads: int) -> None:
@@ -273,6 +312,8 @@ _PRUNING = ("none", "proven", "declared")
 def _count(number: int, what: str) -> int:
     if number < 0:
         raise ValueError(f"{what} is {number}, expected a number from 0")
+    if number >= 1 << 64:
+        raise ValueError(f"{what} is {number}, expected a number below 2^64")
     return number
 
 
@@ -311,7 +352,7 @@ def search(job: Job | str, gpus: int | str | None = None, *, top: int = 10, mini
     watch = ffi.callback("bool(void *, uint64_t, uint64_t)", progress, error=False, onerror=stop)
     asked = ffi.new("st_best_request *", {
         "gpus": names[0], "minimise": names[1], "maximise": names[2], "only": texts[0].array, "only_count": texts[0].count,
-        "varies": texts[1].array, "vary_count": texts[1].count, "top": _count(top, "top"), "sample": _count(sample, "sample"), "seed": seed,
+        "varies": texts[1].array, "vary_count": texts[1].count, "top": _count(top, "top"), "sample": _count(sample, "sample"), "seed": _count(seed, "seed"),
         "method": _choice(method, _METHODS, "method"), "pruning": _choice(pruning, _PRUNING, "pruning"), "trials": _count(trials, "trials"),
         "threads": 1 if _library.forked else _count(threads, "threads"), "progress": watch})
     request.fill(asked.job)

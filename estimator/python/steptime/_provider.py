@@ -160,8 +160,11 @@ class Provider:
             if not value >= 0 or value == float("inf"):
                 row = ", ".join(f"{name} = {Quantity._of_base(columns[i][0], unit)}"
                                 for i, (name, unit) in enumerate(self.reads.items()))
-                self._say(host, f"returned {value:g} for {row or 'its one row'} ({self.file}:{self.line}, in "
-                          f"{self.function.__name__})")
+                text = (f"returned {value:g} for {row or 'its one row'} ({self.file}:{self.line}, in "
+                        f"{self.function.__name__})")
+                if (owner := _owners.get(_address(host))) is not None:
+                    owner.rejected = text
+                self._say(host, text)
                 return 1
             name, text = ffi.new("char[]", b"function"), ffi.new("char[]", encode(self.where()))
             term = ffi.new("st_plugin_term *", {"struct_size": ffi.sizeof("st_plugin_term"), "name": name, "text": text,

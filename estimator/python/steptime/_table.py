@@ -6,21 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ._library import NULL, ffi
 
-_FORMATS = {"float64": (b"g", "<f8", 8, "double[]"), "int64": (b"l", "<i8", 8, "int64_t[]"),
-            "text": (b"I", "<u4", 4, "uint32_t[]")}
+_FORMATS = {"float64": (b"g", "<f8", 8, "double[]", "d"), "int64": (b"l", "<i8", 8, "int64_t[]", "q"),
+            "bool": (b"b", "|b1", 1, "bool[]", "?"), "text": (b"I", "<u4", 4, "uint32_t[]", "I")}
+_NO_TEXT = 0xFFFFFFFF  # the place of a text that is missing
 
 
 class Column:
-    """A column: `name`, `unit` (of its numbers: base units; "" for texts), `kind` ("float64", "int64" or "text"). Texts are kept
-    as places in `values`, a list. `numpy.asarray(column)` shares its memory; so do Arrow and the buffer protocol."""
+    """A column: `name`, `unit` (of its numbers: base units; "" for others), `kind` ("float64", "int64", "bool" or "text"). Texts are
+    kept as places in `values`, a list. `numpy.asarray(column)` shares its memory; so do Arrow and the buffer protocol. A value
+    that is missing is None; of floats it is NaN. `missing` marks them, one byte for each row; it is None where none is."""
 
     def __init__(self, name: str, kind: str, memory, count: int, unit: str = "", doc: str = "",
-                 values: Sequence[str] = ()) -> None:
+                 values: Sequence[str] = (), missing: bytes | None = None) -> None:
         self.name = name
         self.kind = kind
         self.unit = unit
         self.doc = doc
         self.values = list(values)
+        self.missing = missing
         self._memory = memory
         self._count = count
 
@@ -35,12 +38,15 @@ class Column:
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int | slice):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._count))]
         if not -self._count <= index < self._count:
             raise IndexError(f"row {index} of {self._count}")
-        value = self._memory[index % self._count]
+        index %= self._count
+        if self.missing is not None and self.missing[index]:
+            return None
+        value = self._memory[index]
         return self.values[value] if self.kind == "text" else value
 
     def __iter__(self) -> Iterator[object]:
@@ -49,19 +55,41 @@ class Column:
     @property
     def __array_interface__(self) -> dict:
         """Numbers, or of texts their places in `values`; the array keeps the column alive."""
+        if self.missing is not None and self.kind != "text":
+            raise AttributeError("some values are missing")  # NumPy asks __array__
         return {"version": 3, "shape": (self._count,), "typestr": _FORMATS[self.kind][1],
                 "data": (int(ffi.cast("uintptr_t", self._memory)), False)}
 
+    def __array__(self, dtype=None, copy=None):
+        """Of a column of which values are missing: whole numbers become floats with NaN, truth values objects with None."""
+        import numpy
+        if self.kind == "int64" and all(abs(one) <= 1 << 53 for one in self if one is not None):
+            made = numpy.array([float("nan") if one is None else one for one in self], dtype=float)
+        else:
+            made = numpy.array(list(self), dtype=object)
+        return made if dtype is None else made.astype(dtype)
+
     def buffer(self) -> memoryview:
         """The memory of the column, as long as it lives."""
-        form = {"float64": "d", "int64": "q", "text": "I"}[self.kind]
-        return memoryview(ffi.buffer(self._memory, self._count * _FORMATS[self.kind][2])).cast(form)
+        return memoryview(ffi.buffer(self._memory, self._count * _FORMATS[self.kind][2])).cast(_FORMATS[self.kind][4])
 
     def to_numpy(self):
-        """An array that shares the memory; texts are an array of objects."""
+        """An array that shares the memory; texts, and columns of which values are missing, are copied."""
         import numpy
-        found = numpy.asarray(self)
-        return numpy.array(self.values, dtype=object)[found] if self.kind == "text" else found
+        if self.kind == "text":
+            return numpy.array([*self.values, None], dtype=object)[numpy.asarray(self).view("<i4")]
+        return numpy.asarray(self)
+
+    def _to_pandas(self):
+        """What a DataFrame takes as a column."""
+        import numpy
+        import pandas
+        if self.kind == "text":
+            return pandas.Categorical.from_codes(numpy.asarray(self).view("<i4"), self.values)
+        if self.missing is None:
+            return numpy.asarray(self)
+        kind = pandas.arrays.BooleanArray if self.kind == "bool" else pandas.arrays.IntegerArray
+        return kind(numpy.frombuffer(self.buffer(), dtype=_FORMATS[self.kind][1]), numpy.frombuffer(self.missing, dtype=bool))
 
     def __arrow_c_schema__(self):
         from ._arrow import schema_capsule
@@ -121,14 +149,9 @@ class Table:
         return {name: one.to_numpy() for name, one in self._columns.items()}
 
     def to_pandas(self):
-        """A DataFrame whose columns of numbers share the memory; texts are categories."""
-        import numpy
+        """A DataFrame whose columns of numbers share the memory; texts are categories, and what is missing is NA."""
         import pandas
-        made = {}
-        for name, one in self._columns.items():
-            codes = numpy.asarray(one)
-            made[name] = codes if one.kind != "text" else pandas.Categorical.from_codes(codes.view("<i4"), one.values)
-        frame = pandas.DataFrame(made, copy=False)
+        frame = pandas.DataFrame({name: one._to_pandas() for name, one in self._columns.items()}, copy=False)
         frame.attrs["units"] = self.units
         return frame
 
@@ -162,28 +185,41 @@ class Table:
 
 def _shown(value: object) -> str:
     """A value without what a terminal would obey."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
 
 
-def text_column(name: str, texts: Sequence[str], doc: str = "") -> Column:
-    places = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+def text_column(name: str, texts: Sequence[str | None], doc: str = "") -> Column:
+    places = {text: i for i, text in enumerate(dict.fromkeys(one for one in texts if one is not None))}
     made = Column.empty(name, "text", len(texts), doc=doc, values=list(places))
-    made.pointer[0:len(texts)] = [places[text] for text in texts]
+    made.pointer[0:len(texts)] = [_NO_TEXT if text is None else places[text] for text in texts]
+    if None in texts:
+        made.missing = bytes(text is None for text in texts)
     return made
 
 
 def column_of(name: str, values: Sequence[object], unit: str = "") -> Column:
-    """Whole numbers, numbers (None is NaN), or texts."""
+    """Truth values, whole numbers, numbers (None is NaN), or texts."""
     given = [one for one in values if one is not None]
-    if given and all(isinstance(one, int) and abs(one) < 1 << 63 for one in given) and len(given) == len(values):
-        made = Column.empty(name, "int64", len(values), unit)
+    if values and not given:
+        return text_column(name, [None] * len(values))
+    if given and all(isinstance(one, bool) for one in given):
+        kind = "bool"
+    elif given and all(isinstance(one, int) and abs(one) < 1 << 63 for one in given):
+        kind = "int64"
     elif all(isinstance(one, (int, float)) for one in given):
-        made = Column.empty(name, "float64", len(values), unit)
-        values = [float("nan") if one is None else float(one) for one in values]
+        kind = "float64"
     else:
-        return text_column(name, ["" if one is None else str(one) for one in values])
-    made.pointer[0:len(values)] = list(values)
+        return text_column(name, [None if one is None else str(one) for one in values])
+    made = Column.empty(name, kind, len(values), unit)
+    instead = float("nan") if kind == "float64" else 0
+    made.pointer[0:len(values)] = [instead if one is None else one for one in values]
+    if kind != "float64" and len(given) < len(values):
+        made.missing = bytes(one is None for one in values)
     return made
 
 
