@@ -418,7 +418,7 @@ TEST_OF(no_rate_of_a_device_slows_a_step, fixture *own, set_up, tear_down)
         if (status == ST_OK)
             status = st_estimate_run(&found, own->arena, own->errors);
         if (status == ST_OK)
-            status = st_estimate_find_effects(&found, own->arena);
+            status = st_estimate_find_effects(&found, true, own->arena);
         for (size_t k = 0; status == ST_OK && k < found.input_count; k++) {
             const st_effect *effect = &found.effects[k];
             bool rate = is_rate(effect->input->input);

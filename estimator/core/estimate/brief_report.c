@@ -263,19 +263,11 @@ static size_t write_bar(const brief *report, const st_summary_bar *bar)
 
 /* ---- what matters most ---- */
 
-/* Constants; the plan and the model are in the head. */
-static bool is_constant(const st_effect *effect)
+/* An assumption that scales everything says nothing about this job. */
+static bool is_neutral(const st_effect *effect)
 {
-    const char *key = effect->input->input->from;
-    bool given =
-        key != NULL &&
-        (strncmp(key, ST_KEY_PARALLEL ".", 9) == 0 || strncmp(key, ST_KEY_BATCH ".", 6) == 0 ||
-         strncmp(key, ST_KEY_MODEL ".", 6) == 0 || strcmp(key, ST_KEY_CLUSTER_NODES) == 0 ||
-         strcmp(key, ST_KEY_CLUSTER_GPUS_PER_NODE) == 0);
-    /* An assumption that scales everything says nothing about this job. */
-    bool neutral = effect->input->from == NULL && effect->input->value == 1 &&
-                   fabs(effect->change - (ST_EFFECT_FACTOR - 1)) < 1e-9;
-    return !given && !neutral && (effect->constant || st_input_is_assumed(effect->input));
+    return effect->input->from == NULL && effect->input->value == 1 &&
+           fabs(effect->change - (ST_EFFECT_FACTOR - 1)) < 1e-9;
 }
 
 /* The more rows of bars, the fewer lines below them. */
@@ -303,7 +295,7 @@ static void write_effects(const brief *report, size_t bars)
     for (size_t i = 0; i < estimate->input_count; i++) {
         const st_effect *effect = &estimate->effects[i];
         assumed += st_input_is_assumed(effect->input) ? 1 : 0;
-        if (is_constant(effect) && fabs(effect->change) >= 0.0005)
+        if (st_effect_is_brief(effect) && !is_neutral(effect) && fabs(effect->change) >= 0.0005)
             sorted[count++] = effect;
     }
     qsort(sorted, count, sizeof *sorted, st_effects_compare);

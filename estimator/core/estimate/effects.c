@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See effects.h. A trial runs what depends on its input, which gives the bits of a whole row. */
+/* See effects.h. Trials are rows of blocks, which give the bits of a single row. */
 #include "estimate/effects.h"
 
 #include "job/value.h"
 #include "steptime/keys.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* One input with another value. */
+enum { ROWS = 128 };
+
+/* One input with another value: a row of a block. */
 typedef struct trial {
     size_t input;
     double value;
@@ -16,10 +19,15 @@ typedef struct trial {
 
 typedef struct trials {
     const st_estimate *estimate;
-    st_arena *arena;
-    trial *list;
+    st_effect *effects;
+    st_workspace *workspace;
+    st_column *columns;    /* per input */
+    double (*given)[ROWS]; /* of the inputs that differ in some row */
+    double **outputs;      /* per output; NULL: nobody looks at it */
+    double *values;
+    size_t wanted; /* of the first outputs */
+    trial list[ROWS];
     size_t count;
-    double *outputs;
 } trials;
 
 static bool differs(double before, double after)
@@ -58,101 +66,158 @@ static bool is_asked_for(const st_estimate *estimate, size_t input)
     return !is_number || differs(estimate->input_values[input], default_of(bound));
 }
 
-/* The first other value of each truth value and enumeration, or all but this one. */
-static void list_names(trials *tests, const st_effect *known)
+/* Something of the cluster that money buys more of, as against a count or a name. */
+static bool is_constant(const st_sheet_input *input)
 {
-    const st_estimate *estimate = tests->estimate;
-    for (size_t i = 0; i < estimate->input_count; i++) {
-        size_t count = values_of(&estimate->inputs[i].input->type);
-        size_t other = estimate->input_values[i] == 0.0 ? 1 : 0;
-        if (known == NULL && other < count)
-            tests->list[tests->count++] = (trial){i, (double)other};
-        for (size_t k = other + 1; known != NULL && !known[i].anywhere && k < count; k++)
-            if ((double)k != estimate->input_values[i])
-                tests->list[tests->count++] = (trial){i, (double)k};
-    }
+    const st_key *key = st_key_find(input->from);
+    bool is_number = key != NULL && (key->kind == ST_KEY_QUANTITY || key->kind == ST_KEY_NUMBER);
+    return (is_number && strncmp(key->path, ST_KEY_CLUSTER ".", 8) == 0) ||
+           (key == NULL && values_of(&input->type) == 0);
 }
 
-static st_status run_trials(trials *tests, st_workspace *workspace, st_effect *list)
+bool st_effect_is_brief(const st_effect *effect)
+{
+    const char *key = effect->input->input->from;
+    bool is_plan =
+        strncmp(key, ST_KEY_PARALLEL ".", 9) == 0 || strncmp(key, ST_KEY_BATCH ".", 6) == 0 ||
+        strncmp(key, ST_KEY_MODEL ".", 6) == 0 || strcmp(key, ST_KEY_CLUSTER_NODES) == 0 ||
+        strcmp(key, ST_KEY_CLUSTER_GPUS_PER_NODE) == 0;
+    return !is_plan && (effect->constant || st_input_is_assumed(effect->input));
+}
+
+/* Runs what was added. */
+static st_status run_trials(trials *tests)
 {
     const st_estimate *estimate = tests->estimate;
+    size_t differing = 0;
+    for (size_t i = 0; i < estimate->input_count; i++)
+        tests->columns[i] = (st_column){&estimate->input_values[i], 0};
     for (size_t k = 0; k < tests->count; k++) {
         const trial *one = &tests->list[k];
-        st_effect *effect = &list[one->input];
-        st_status status =
-            st_program_try(estimate->program, workspace, one->input, one->value, tests->outputs);
-        if (status != ST_OK)
-            return status;
-        for (size_t i = 0; i < estimate->shown_count; i++)
+        st_column *column = &tests->columns[one->input];
+        if (column->stride == 0) {
+            for (size_t row = 0; row < tests->count; row++)
+                tests->given[differing][row] = column->values[0];
+            *column = (st_column){tests->given[differing++], 1};
+        }
+        tests->given[(column->values - tests->given[0]) / ROWS][k] = one->value;
+    }
+    for (size_t i = 0; i < st_program_output_count(estimate->program); i++)
+        tests->outputs[i] = i < tests->wanted ? tests->values + i * ROWS : NULL;
+    st_status status = tests->count == 0
+                           ? ST_OK
+                           : st_program_run(estimate->program, tests->workspace, tests->columns,
+                                            tests->count, tests->outputs, NULL);
+    for (size_t k = 0; status == ST_OK && k < tests->count; k++) {
+        const trial *one = &tests->list[k];
+        st_effect *effect = &tests->effects[one->input];
+        for (size_t i = 0; i < tests->wanted; i++)
             effect->anywhere =
-                effect->anywhere || differs(estimate->shown[i].value, tests->outputs[i]);
-        double value = estimate->input_values[one->input];
-        bool is_tenth = one->value == value * ST_EFFECT_FACTOR;
-        if (is_tenth && effect->input->input->type.kind == ST_TYPE_NUMBER &&
-            estimate->shown_count > 0 && estimate->shown[0].type->kind == ST_TYPE_NUMBER &&
-            estimate->shown[0].value != 0.0)
-            effect->change = tests->outputs[0] / estimate->shown[0].value - 1;
+                effect->anywhere || differs(estimate->shown[i].value, tests->outputs[i][k]);
+        bool is_tenth = one->value == estimate->input_values[one->input] * ST_EFFECT_FACTOR;
+        if (is_tenth && values_of(&effect->input->input->type) == 0 &&
+            estimate->shown[0].type->kind == ST_TYPE_NUMBER && estimate->shown[0].value != 0.0)
+            effect->change = tests->outputs[0][k] / estimate->shown[0].value - 1;
     }
     tests->count = 0;
-    return ST_OK;
+    return status;
 }
 
-st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
+/* Adds a row; runs those before it where that makes a block. */
+static void add_trial(trials *tests, st_status *status, size_t input, double value)
+{
+    if (tests->count == ROWS)
+        st_note(status, run_trials(tests));
+    tests->list[tests->count++] = (trial){input, value};
+}
+
+/* What a tenth more of each number changes of the headline. */
+static st_status find_changes(trials *tests, bool whole)
+{
+    const st_estimate *estimate = tests->estimate;
+    st_status status = ST_OK;
+    tests->wanted = 1;
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        double value = estimate->input_values[i];
+        if ((whole || st_effect_is_brief(&tests->effects[i])) && value != 0.0 &&
+            values_of(&estimate->inputs[i].input->type) == 0)
+            add_trial(tests, &status, i, value * ST_EFFECT_FACTOR);
+    }
+    st_note(&status, run_trials(tests));
+    return status;
+}
+
+/* Whether anyone wants to know if anything that is shown depends on an input, which is not known
+ * yet. */
+static bool is_unsure(const trials *tests, bool whole, size_t input)
+{
+    const st_job_value *from = tests->estimate->inputs[input].from;
+    bool is_default = from == NULL || from->origin == ST_ORIGIN_DEFAULT;
+    return !tests->effects[input].anywhere &&
+           (is_asked_for(tests->estimate, input) || (whole && is_default));
+}
+
+/* Whether other values of an input change anything. That a name matters is mostly clear from one
+ * of them: the rest, which may take a schedule that is replayed, is tried only where it is not. */
+static st_status find_any(trials *tests, bool whole, bool rest)
+{
+    const st_estimate *estimate = tests->estimate;
+    st_status status = ST_OK;
+    tests->wanted = estimate->shown_count;
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        double value = estimate->input_values[i];
+        size_t names = values_of(&estimate->inputs[i].input->type);
+        size_t other = value == 0.0 ? 1 : 0;
+        double usual = default_of(&estimate->inputs[i]);
+        if (!is_unsure(tests, whole, i))
+            continue;
+        if (!rest && names == 0 && value != 0.0)
+            add_trial(tests, &status, i, value * ST_EFFECT_FACTOR);
+        if (!rest && names == 0 && is_asked_for(estimate, i) && isfinite(usual))
+            add_trial(tests, &status, i, usual);
+        if (!rest && other < names)
+            add_trial(tests, &status, i, (double)other);
+        for (size_t k = other + 1; rest && k < names; k++)
+            if ((double)k != value)
+                add_trial(tests, &status, i, (double)k);
+    }
+    st_note(&status, run_trials(tests));
+    return status;
+}
+
+st_status st_estimate_find_effects(st_estimate *estimate, bool whole, st_arena *arena)
 {
     size_t count = estimate->input_count;
-    st_effect *list = st_arena_alloc(arena, count + 1, sizeof *list);
-    trials tests = {.estimate = estimate, .arena = arena};
-    st_workspace *workspace = st_workspace_create(estimate->program);
+    size_t outputs = st_program_output_count(estimate->program);
+    trials tests = {
+        .estimate = estimate,
+        .effects = st_arena_alloc(arena, count + 1, sizeof *tests.effects),
+        .workspace = st_workspace_create(estimate->program),
+        .columns = malloc((count + 1) * sizeof *tests.columns),
+        .given = malloc(ROWS * sizeof *tests.given),
+        .outputs = malloc((outputs + 1) * sizeof *tests.outputs),
+        .values = malloc((estimate->shown_count + 1) * ROWS * sizeof *tests.values),
+    };
     st_status status = ST_ERR_MEMORY;
-    tests.outputs = st_arena_alloc(arena, st_program_output_count(estimate->program) + 1,
-                                   sizeof *tests.outputs);
-    if (list == NULL || workspace == NULL || tests.outputs == NULL)
+    if (tests.effects == NULL || tests.workspace == NULL || tests.columns == NULL ||
+        tests.given == NULL || tests.outputs == NULL || tests.values == NULL)
         goto cleanup;
-    status = st_program_run_one(estimate->program, workspace, estimate->input_values, tests.outputs,
-                                NULL);
-    if (status != ST_OK)
-        goto cleanup;
-    status = ST_ERR_MEMORY;
-    const st_estimate *list_estimate = tests.estimate;
-    size_t capacity = 0;
-    for (size_t i = 0; i < list_estimate->input_count; i++)
-        capacity += 2 + values_of(&list_estimate->inputs[i].input->type);
-    tests.list = st_arena_alloc(tests.arena, capacity + 1, sizeof *tests.list);
-    if (tests.list == NULL)
-        goto cleanup;
-    for (size_t i = 0; i < count; i++) {
-        list[i].input = &estimate->inputs[i];
-        /* Something of the cluster that money buys more of, as against a count or a name. */
-        const char *from = estimate->inputs[i].input->from;
-        const st_key *key = st_key_find(from);
-        bool is_number =
-            key != NULL && (key->kind == ST_KEY_QUANTITY || key->kind == ST_KEY_NUMBER);
-        list[i].constant = (is_number && strncmp(key->path, ST_KEY_CLUSTER ".", 8) == 0) ||
-                           (key == NULL && values_of(&estimate->inputs[i].input->type) == 0);
-    }
-    /* That a name matters is mostly clear from one other value: the rest, which may take a schedule
-     * that is replayed, is tried only where it is not. */
-    const st_estimate *number_estimate = tests.estimate;
-    for (size_t i = 0; i < number_estimate->input_count; i++) {
-        double value = number_estimate->input_values[i];
-        double usual = default_of(&number_estimate->inputs[i]);
-        if (values_of(&number_estimate->inputs[i].input->type) != 0)
-            continue;
-        if (value != 0.0)
-            tests.list[tests.count++] = (trial){i, value * ST_EFFECT_FACTOR};
-        if (is_asked_for(number_estimate, i) && isfinite(usual))
-            tests.list[tests.count++] = (trial){i, usual};
-    }
-    list_names(&tests, NULL);
-    status = run_trials(&tests, workspace, list);
-    if (status != ST_OK)
-        goto cleanup;
-    list_names(&tests, list);
-    status = run_trials(&tests, workspace, list);
+    for (size_t i = 0; i < count; i++)
+        tests.effects[i] = (st_effect){.input = &estimate->inputs[i],
+                                       .constant = is_constant(estimate->inputs[i].input)};
+    status = estimate->shown_count > 0 ? find_changes(&tests, whole) : ST_OK;
     if (status == ST_OK)
-        estimate->effects = list;
+        status = find_any(&tests, whole, false);
+    if (status == ST_OK)
+        status = find_any(&tests, whole, true);
+    if (status == ST_OK)
+        estimate->effects = tests.effects;
 cleanup:
-    st_workspace_destroy(workspace);
+    st_workspace_destroy(tests.workspace);
+    free(tests.columns);
+    free(tests.given);
+    free(tests.outputs);
+    free(tests.values);
     return status;
 }
 

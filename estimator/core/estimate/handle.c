@@ -344,7 +344,7 @@ st_status st_estimate_compute(st_estimate *estimate, st_errors *errors)
     return status == ST_OK && exceeded ? ST_ERR_CHECK : status;
 }
 
-st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors)
+st_status st_estimate_complete(st_estimate_handle *handle, bool whole, st_errors *errors)
 {
     st_estimate *estimate = &handle->estimate;
     st_status status = st_handle_compute(handle, errors);
@@ -358,8 +358,10 @@ st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors)
     handle->has_old_band = handle->has_old_band && status != ST_OK;
     if (status == ST_OK && estimate->refined == NULL)
         status = st_estimate_compare_formulas(estimate, arena, errors);
-    if (status == ST_OK && estimate->effects == NULL)
-        status = st_estimate_find_effects(estimate, arena);
+    if (status == ST_OK && (estimate->effects == NULL || (whole && !handle->has_whole_effects))) {
+        status = st_estimate_find_effects(estimate, whole, arena);
+        handle->has_whole_effects = whole;
+    }
     if (status == ST_OK)
         st_effects_tell(estimate, errors);
     return status;

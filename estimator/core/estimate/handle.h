@@ -57,8 +57,9 @@ typedef struct st_estimate_handle {
     const st_provider *const *providers[ST_FORMS];
     size_t provider_counts[ST_FORMS];
     size_t form;
-    bool has_old_band; /* estimate.band is of other settings */
-    bool is_judged;    /* what is wrong with the present values was reported */
+    bool has_old_band;      /* estimate.band is of other settings */
+    bool has_whole_effects; /* estimate.effects, where there are any, are not of a brief report */
+    bool is_judged;         /* what is wrong with the present values was reported */
     st_kept_program reports[ST_FORMS];
 
     const char *
@@ -109,8 +110,9 @@ void st_view_write(const st_result *result, const st_estimate_view *view, st_buf
 st_status st_handle_compute(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
 /* Reports what is wrong with values that were computed, unless that was done. */
 st_status st_handle_judge(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
-/* The same, and what reports show of it. */
-st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
+/* The same, and what reports show of it; `whole`: those that are not brief, too. */
+st_status st_estimate_complete(st_estimate_handle *handle, bool whole,
+                               st_errors *errors) ST_NODISCARD;
 /*
  * Computes what is shown and, where that lacks a cell or input of the names, more; values[i], NaN
  * where there is none. ST_ERR_NAME, with nothing computed, where the sheet has none of a name.

@@ -96,8 +96,9 @@ st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
     st_estimate_handle *handle = st_estimate_handle_of(estimate);
     st_estimate_view asked;
     st_status status = st_view_read(view, &asked, errors);
+    bool is_brief = status == ST_OK && asked.form == ST_ESTIMATE_TEXT && !asked.all;
     if (status == ST_OK)
-        status = st_estimate_complete(handle, errors);
+        status = st_estimate_complete(handle, !is_brief && asked.form != ST_ESTIMATE_SVG, errors);
     if (status != ST_OK)
         return status;
     st_arena *arena = st_arena_create();
@@ -107,10 +108,10 @@ st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
     const st_brief brief = {.cite = asked.cite, .quiet = asked.quiet};
     if (asked.form == ST_ESTIMATE_SVG)
         status = st_summary_svg(estimate, arena, buffer, errors);
-    else if (asked.form != ST_ESTIMATE_TEXT || asked.all)
-        st_estimate_report(estimate, errors, arena, &result);
-    else
+    else if (is_brief)
         status = st_estimate_brief(estimate, &brief, errors, arena, &result);
+    else
+        st_estimate_report(estimate, errors, arena, &result);
     if (status == ST_OK && asked.form != ST_ESTIMATE_SVG)
         st_view_write(&result, &asked, buffer);
     st_arena_destroy(arena);

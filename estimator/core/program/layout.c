@@ -49,6 +49,16 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
     }
 }
 
+/* Whether an output that is written, or the failures, show a slot. */
+static bool is_shown(const st_workspace *workspace, uint32_t slot, const st_targets *targets)
+{
+    uint32_t next = workspace->first_output[slot];
+    while (next != 0 && st_target_of(workspace, targets, next - 1) == NULL &&
+           (next <= workspace->program->output_count || targets->failures == NULL))
+        next = workspace->next_output[next - 1];
+    return next != 0;
+}
+
 /* The same in all rows, and in all runs until the next layout. */
 static bool is_settled(const st_workspace *workspace, uint32_t slot)
 {
@@ -224,7 +234,6 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
 void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
 {
     workspace->has_row = false;
-    workspace->has_trial_row = false;
     const st_program *program = workspace->program;
     workspace->step_count = 0;
     workspace->fetch_count = 0;
@@ -251,8 +260,8 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
     }
     /* Marks what the outputs depend on once the settled conditions have chosen: steps, and
      * scalars that change with the inputs of some level. */
-    for (size_t i = 0; i < program->slot_count; i++) {
-        workspace->needed[i] = workspace->first_output[i] != 0;
+    for (uint32_t i = 0; i < program->slot_count; i++) {
+        workspace->needed[i] = is_shown(workspace, i, targets);
         workspace->last_use[i] = 0;
     }
     for (size_t i = program->instruction_count; i-- > 0;) {

@@ -38,10 +38,6 @@ size_t st_program_first_dependent(const st_program *program, const char *provide
  */
 st_status st_program_run_again(const st_program *program, st_workspace *workspace,
                                const double *inputs, double *outputs, double *checks) ST_NODISCARD;
-/* The outputs of the row that the workspace ran last, alone, with another value of one input; the
- * row stays the last one. */
-st_status st_program_try(const st_program *program, st_workspace *workspace, size_t input,
-                         double value, double *outputs) ST_NODISCARD;
 /* One line per operation, for `sheet show --program` and tests. */
 void st_program_print(const st_program *program, st_buffer *buffer);
 /* Reports each cell that has no value whatever the inputs are, such as one of 1/0. */

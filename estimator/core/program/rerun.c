@@ -95,22 +95,8 @@ static bool find_reaches(const st_program *program, st_workspace *workspace)
     return reaches != NULL;
 }
 
-/* Writes the instructions that depend on an input, in the order of single rows, with one of
- * ST_OP_CONSTANT behind them; returns how many they are. */
-static size_t list_reached(const st_program *program, const st_workspace *workspace, size_t input,
-                           st_instruction *list)
-{
-    const size_t row = words_for(program->instruction_count);
-    const uint64_t *reached = &workspace->reaches[input * row];
-    size_t count = 0;
-    for (size_t word = 0; word < row; word++)
-        for (uint64_t left = reached[word]; left != 0; left &= left - 1)
-            list[count++] = program->grouped[word * WORD_BITS + lowest(left)];
-    list[count].op = ST_OP_CONSTANT;
-    return count;
-}
-
-/* The same, kept for the next time; false when out of memory. */
+/* Lists the instructions that depend on an input, in the order of single rows, with one of
+ * ST_OP_CONSTANT behind them; false when out of memory. */
 static bool list_dependents(const st_program *program, st_workspace *workspace, size_t input)
 {
     if (workspace->dependents[input] != NULL)
@@ -120,7 +106,13 @@ static bool list_dependents(const st_program *program, st_workspace *workspace, 
         free(list);
         return false;
     }
-    size_t count = list_reached(program, workspace, input, list);
+    const size_t row = words_for(program->instruction_count);
+    const uint64_t *reached = &workspace->reaches[input * row];
+    size_t count = 0;
+    for (size_t word = 0; word < row; word++)
+        for (uint64_t left = reached[word]; left != 0; left &= left - 1)
+            list[count++] = program->grouped[word * WORD_BITS + lowest(left)];
+    list[count].op = ST_OP_CONSTANT;
     st_instruction *kept = realloc(list, (count + 1) * sizeof *list);
     if (kept != NULL)
         list = kept;
@@ -169,38 +161,10 @@ st_status st_program_run_again(const st_program *program, st_workspace *workspac
 {
     if (workspace->has_row && has_lists(program, workspace) &&
         run_dependents(program, workspace, inputs)) {
-        workspace->has_trial_row = false;
         st_scalars_give(program, workspace->scalars, outputs, checks);
         return ST_OK;
     }
     st_status status = st_program_run_one(program, workspace, inputs, outputs, checks);
     workspace->has_row = status == ST_OK;
     return status;
-}
-
-st_status st_program_try(const st_program *program, st_workspace *workspace, size_t input,
-                         double value, double *outputs)
-{
-    st_trial *trial = &workspace->trial;
-    if (trial->list == NULL)
-        trial->list = calloc(program->instruction_count + 1, sizeof *trial->list);
-    if (trial->scalars == NULL)
-        trial->scalars = calloc(program->slot_count + 1, sizeof *trial->scalars);
-    if (trial->list == NULL || trial->scalars == NULL || !find_reaches(program, workspace))
-        return ST_ERR_MEMORY;
-    double *scalars = trial->scalars;
-    if (!workspace->has_trial_row)
-        memcpy(scalars, workspace->scalars, program->slot_count * sizeof *scalars);
-    workspace->has_trial_row = true;
-    if (!trial->has_list || trial->input != input)
-        trial->count = list_reached(program, workspace, input, trial->list);
-    trial->has_list = true;
-    trial->input = input;
-    scalars[input] = value;
-    st_scalars_run(program, trial->list, scalars);
-    st_scalars_give(program, scalars, outputs, NULL);
-    scalars[input] = workspace->scalars[input];
-    for (size_t i = 0; i < trial->count; i++)
-        scalars[trial->list[i].target] = workspace->scalars[trial->list[i].target];
-    return ST_OK;
 }

@@ -126,8 +126,6 @@ void st_workspace_destroy(st_workspace *workspace)
     free(workspace->dependents);
     free(workspace->dependent_counts);
     free(workspace->reaches);
-    free(workspace->trial.scalars);
-    free(workspace->trial.list);
     free(workspace->scalars);
     free(workspace->varies);
     free(workspace->registers);
@@ -166,7 +164,6 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
 {
     double *scalars = workspace->scalars;
     workspace->has_row = false;
-    workspace->has_trial_row = false;
     for (size_t i = 0; i < program->sheet->input_count; i++)
         scalars[i] = inputs[i];
     st_scalars_run(program, program->grouped, scalars);

@@ -39,15 +39,6 @@ typedef struct st_turn {
 
 typedef struct st_product_layout st_product_layout;
 
-/* A row that differs from the last one in one input; see rerun.c. */
-typedef struct st_trial {
-    double *scalars;
-    st_instruction *list;
-    size_t count;
-    size_t input; /* that the list depends on */
-    bool has_list;
-} st_trial;
-
 struct st_workspace {
     const st_program *program;
     st_product_layout *product; /* NULL: rows come one by one */
@@ -55,9 +46,7 @@ struct st_workspace {
     bool has_row; /* of st_program_run_again: the scalars are those of its last row */
     st_instruction **dependents; /* per input, see rerun.c; NULL: no row was run again */
     size_t *dependent_counts;
-    uint64_t *reaches;  /* per input: the instructions that depend on it, a bit each */
-    bool has_trial_row; /* the trial has the scalars of the last row */
-    st_trial trial;
+    uint64_t *reaches; /* per input: the instructions that depend on it, a bit each */
     double *scalars;   /* per slot */
     bool *varies;      /* per slot, in the current run */
     double *registers; /* register_count blocks */

@@ -36,8 +36,9 @@ typedef struct st_column {
 
 /*
  * Runs `rows` rows. `inputs` has a column per input of the sheet, in the sheet's order. Writes
- * outputs[i][row] for every output and, where the program has checks and `checks` is not NULL,
- * checks[i][row] (1 holds, 0 fails, not finite: unknown). Allocates nothing.
+ * outputs[i][row] for every output, unless outputs[i] is NULL, and, where the program has checks
+ * and `checks` is not NULL, checks[i][row] (1 holds, 0 fails, not finite: unknown). Allocates
+ * nothing.
  */
 st_status st_program_run(const st_program *program, st_workspace *workspace,
                          const st_column *inputs, size_t rows, double *const *outputs,
