@@ -67,7 +67,8 @@ def check(case, folder):
                    '--steps', str(STEPS)], folder)
     if done.returncode != 0:
         return [done.stderr.strip()[-2000:]]
-    worker = steptime('trace', 'import', folder + '/run', '--cluster', 'dgx-h100', '--gap', '5us')['workers'][0]
+    imported = steptime('trace', 'import', folder + '/run', '--cluster', 'dgx-h100', '--gap', '5us')
+    worker = imported['workers'][0]
     wrong = []
 
     def expect(what, found, wanted):
@@ -93,6 +94,23 @@ def check(case, folder):
         wrong.append('no steps were found')
     if worker['unknown_ns'] > 0.02 * worker['busy_ns']:
         wrong.append(f"{worker['unknown']} unknown tasks take more than 2 % of the time")
+    # The job that it shows; tensor parallelism of the MLP alone is none that the sheet knows.
+    comparison, world = imported['comparison'], place[1] if place else 1
+    if mode == 'tensor':
+        expect('missing', 'tensor parallelism' in str(comparison.get('missing')), True)
+    else:
+        zero = {'fsdp1': 3, 'fsdp2': 3}.get(mode, 0)
+        shown = {'model.layers': LAYERS, 'model.hidden': 768, 'model.heads': 12, 'model.ffn': 3072, 'model.gated': 'false',
+                 'model.vocabulary': 50304, 'batch.sequence': 1024, 'batch.micro': 8,
+                 'batch.global': 8 * world * (4 if mode == 'accumulation' else 1), 'parallel.dp': world, 'parallel.tp': 1,
+                 'parallel.pp': 1, 'parallel.zero': zero, 'attention': 'unfused' if mode == 'eager' else 'flash',
+                 'recompute': 'full' if mode == 'checkpointing' else 'none', 'graphs': 'full' if mode == 'graphs' else None,
+                 'precision.weights': {'plain': 'fp32', 'scaler': 'fp16'}.get(mode, 'bf16'),
+                 'precision.gradients': 'fp32' if world > 1 else None}
+        for key, value in shown.items():
+            expect(key, comparison.get('inferred', {}).get(key), value if value is None else str(value))
+        if not comparison.get('parts'):
+            wrong.append(f'no comparison: {comparison}')
     # What PyTorch's allocator reports, beyond the context and communicators.
     reserved = int(re.search(r'^peak (\d+)', done.stdout + done.stderr, re.M).group(1))
     kept = json.load(open(folder + '/run/run.json', encoding='utf-8'))

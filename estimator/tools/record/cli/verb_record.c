@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "record/cli/planned_ranks.h"
 #include "record/cli/quantity_option.h"
+#include "record/price/imported.h"
+#include "base/error_scope.h"
 #include "steptime/keys.h"
 #include "steptime/tool/gpus.h"
 #include "steptime/tool/job_values.h"
@@ -13,6 +15,7 @@
 #include "record/program_file.h"
 #include "record/run_outcome.h"
 #include "record/rank_dedup.h"
+#include "trace/reports.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,6 +42,7 @@ typedef struct record_options {
     uint64_t world;
     cli_texts selective;
     const char *plan;
+    const char *cluster;
     const char *cupti;
     bool profile;
     bool together;
@@ -69,6 +73,11 @@ static const cli_option option_rows[] = {
               .once = true),
     CLI_TEXT(record_options, plan, "plan", "JOB", "run one rank per pipeline stage of this job",
              .word = CLI_WORD_JOB),
+    CLI_TEXT(
+        record_options, cluster, "cluster", "NAME|FILE",
+        "end with the step on this cluster, and the estimate of the same job; without it those "
+        "of a single GPU",
+        .word = CLI_WORD_CLUSTER),
     CLI_FLAG(record_options, together, "together", "run all of --ranks concurrently"),
     CLI_FLAG(record_options, store, "store",
              "serve PyTorch's TCPStore to the ranks; keys that no rank sets get a placeholder"),
@@ -360,6 +369,50 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
     return st_errors_count(run->errors, ST_SEVERITY_ERROR) > 0 ? CLI_FAILED : CLI_DONE;
 }
 
+/* Warnings are those of `steptime trace import`; an error takes the price, and not the logs. */
+static bool warn_of_price(const void *context, st_errors *errors, st_error *error)
+{
+    (void)context;
+    (void)errors;
+    bool severe = error->severity == ST_SEVERITY_ERROR;
+    error->severity = ST_SEVERITY_WARNING;
+    return severe;
+}
+
+/* The step of a run that was recorded whole, and the estimate of the job that it shows. */
+static void price(cli_run *run, const st_launch_request *request, const st_run_outcome *outcome,
+                  st_node *root)
+{
+    enum { MOST_CALLS = 2000000 }; /* a second, and memory for them */
+    const record_options *options = run->options;
+    const char *cluster = options->cluster;
+    bool alone = request->world <= 1 && outcome->processes == 1;
+    if (options->profile || outcome->calls > MOST_CALLS || (!alone && cluster == NULL) ||
+        outcome->products == 0)
+        return;
+    const st_import_request asked = {
+        .folder = request->folder,
+        .gap_ns = 5000, /* a fixed one, which a busy machine does not change */
+        .prices = {.gpu = cluster == NULL ? options->device : NULL, .cluster = cluster}};
+    const char *set =
+        st_arena_printf(run->arena, "%s=%s", cluster == NULL ? ST_KEY_CLUSTER_GPU : ST_KEY_CLUSTER,
+                        cluster == NULL ? options->device : cluster);
+    const st_imported_job job = {.sets = &set, .set_count = 1};
+    st_imported *imported = NULL;
+    st_error_scope scope = {.edit = warn_of_price};
+    st_errors_enter(run->errors, &scope);
+    st_status status = st_imported_make(run->paths, &asked, run->arena, &imported, run->errors);
+    st_errors_leave(run->errors, &scope);
+    int64_t step_ns = 0;
+    for (size_t i = 0; status == ST_OK && i < imported->run->worker_count; i++)
+        step_ns = imported->workers[i].step_ns > step_ns ? imported->workers[i].step_ns : step_ns;
+    if (step_ns == 0)
+        return;
+    st_put_ns(root, "step_ns", step_ns);
+    st_say(root, "step       %.3f ms\n", (double)step_ns / 1e6);
+    status = st_imported_compare(run->paths, imported, &job, run->arena, root, run->errors);
+}
+
 static int report(cli_run *run, const st_launch_request *request, const st_fleet *fleet,
                   const st_rank_dedup *dedup)
 {
@@ -415,6 +468,8 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
                    (unsigned long long)st_store_stood_in(request->store));
     }
     st_run_outcome_put(&outcome, ends, count, root);
+    if (code == CLI_DONE)
+        price(run, request, &outcome, root);
     st_buffer text = {0};
     st_result_write_json(&result, &text);
     const char *file = st_arena_printf(run->arena, "%s/run.json", request->folder);

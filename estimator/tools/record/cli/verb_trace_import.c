@@ -45,7 +45,8 @@ static const cli_option option_rows[] = {
     CLI_FILE(import_options, times, "times",
              "measured kernel times: a table with columns kernel and time_us"),
     CLI_TEXT(import_options, job, "job", "JOB",
-             "compare the step with the estimate of this job, by part; --set sets its keys, too",
+             "compare the step with the estimate of this job, by part, instead of the one that the "
+             "recording shows; --set sets its keys, too",
              .word = CLI_WORD_JOB),
     CLI_FLAG(import_options, each, "each", "read all logs, including those of identical ranks"),
     CLI_FILE(import_options, traces, "output",
@@ -155,8 +156,7 @@ static int run_import(cli_run *run)
     if (status == ST_OK) {
         st_result result;
         st_node *root = st_imported_result(imported, run->arena, &result);
-        if (options->job != NULL)
-            status = st_imported_compare(run->paths, imported, &job, run->arena, root, run->errors);
+        status = st_imported_compare(run->paths, imported, &job, run->arena, root, run->errors);
         if (status == ST_OK && options->traces != NULL)
             status = write_traces(run, imported, options->traces);
         if (status == ST_OK)

@@ -59,6 +59,7 @@ typedef struct st_imported_worker {
     uint64_t step_unknown; /* tasks of a step whose time is a guess, and that on average */
     int64_t step_unknown_ns;
     int64_t *step_begin_ns; /* steps + 1 */
+    size_t *step_first;     /* the first task of each, and behind the last one; steps + 1 */
 } st_imported_worker;
 
 typedef struct st_imported {
@@ -84,13 +85,14 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
 
 /* The closed form of the same step. */
 typedef struct st_imported_job {
-    const char *job; /* a name or path */
+    const char *job; /* a name or path; NULL: as the recording shows it */
     const char *const *sets;
     size_t set_count;
 } st_imported_job;
 
 /* Estimates the job, and adds both steps by part to what `steptime trace import` prints: those of
- * the worker with the longest step. An error where no worker has one. */
+ * the worker with the longest step. An error where no worker has one; of a job that the recording
+ * does not show in full it says what is missing. */
 st_status st_imported_compare(const st_paths *paths, const st_imported *imported,
                               const st_imported_job *job, st_arena *arena, st_node *root,
                               st_errors *errors) ST_NODISCARD;

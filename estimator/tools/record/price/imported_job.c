@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A recorded step and the closed form of the same job, by part; see imported.h. */
-#include "record/price/imported.h"
+#include "record/price/inferred_job.h"
 
+#include "base/error_scope.h"
 #include "base/lists.h"
 #include "base/memory.h"
 #include "steptime/keys.h"
@@ -10,9 +11,11 @@
 #include "trace/reports.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The parts of ST_ROLE_SPENT, as the table of roles has them. */
 enum {
+    PART_ATTENTION = 1,
     GROUPS_FROM = 4,
     PART_TP = GROUPS_FROM,
     PART_CP,
@@ -37,6 +40,7 @@ typedef struct sides {
 typedef struct comparison {
     const st_imported *imported;
     size_t worker;
+    const st_job *job;         /* that is estimated */
     double group_ranks[PARTS]; /* of each group of the job; 1: there is none */
     sides parts[PARTS];
     sides tasks;  /* copies to and from the host, and tasks whose rule names no part */
@@ -79,11 +83,8 @@ static void add_recorded(comparison *c)
     size_t first = counts->steps > 2 ? 1 : 0;
     size_t last = counts->steps > 1 ? counts->steps - 1 : counts->steps;
     double one_s = 1e-9 / (double)(last - first);
-    for (size_t i = 0; i < walked->task_count; i++) {
+    for (size_t i = counts->step_first[first]; i < counts->step_first[last]; i++) {
         const st_walk_task *task = &walked->tasks[i];
-        int64_t begin_ns = walked->begin_ns[task->call];
-        if (begin_ns < counts->step_begin_ns[first] || begin_ns >= counts->step_begin_ns[last])
-            continue;
         sides *row = NULL;
         if (task->meet != ST_NO_INDEX) {
             const st_log_record *record =
@@ -94,7 +95,11 @@ static void add_recorded(comparison *c)
             row = part < PARTS ? &c->parts[part] : &c->others;
         } else {
             uint32_t shape = walked->worker->calls[task->what].shape;
-            size_t part = st_prices_part(imported->prices, &imported->run->shapes[shape]);
+            const st_task_shape *what = &imported->run->shapes[shape];
+            double sizes[2];
+            size_t part = st_shape_is_score(what, &sizes[0], &sizes[1])
+                              ? PART_ATTENTION
+                              : st_prices_part(imported->prices, what);
             row = part < PARTS ? &c->parts[part] : &c->tasks;
         }
         row->recorded += (double)task->duration_ns * one_s;
@@ -114,7 +119,7 @@ typedef struct wanted {
 
 /* Asks the sheet for all that it has of the parts; what it lacks stays NaN. */
 static st_status add_estimated(const st_paths *paths, const st_imported_job *job, st_arena *arena,
-                               comparison *c, const st_job **loaded, st_errors *errors)
+                               comparison *c, st_errors *errors)
 {
     enum { MOST = 2 * PARTS + GROUPS + 2 };
     static const st_role groups[GROUPS] = {ST_ROLE_TP, ST_ROLE_CP, ST_ROLE_EP, ST_ROLE_DP,
@@ -135,7 +140,7 @@ static st_status add_estimated(const st_paths *paths, const st_imported_job *job
     st_status status = st_estimate_load(paths, &request, arena, estimate, errors);
     if (status != ST_OK)
         return status;
-    *loaded = st_estimate_parts_of(estimate).job;
+    c->job = st_estimate_parts_of(estimate).job;
     const st_sheet *sheet = st_estimate_parts_of(estimate).sheet;
     const char *names[MOST];
     size_t count = 0;
@@ -187,12 +192,11 @@ static void put_row(st_node *list, const char *part, const sides *row, bool is_m
         st_put_text(node, ".share", "-");
 }
 
-static void put_comparison(const comparison *c, const st_job *job, st_node *root)
+static void put_comparison(const comparison *c, st_node *node)
 {
     sides rest = c->step;
-    const char *gpu = st_job_text(job, ST_KEY_CLUSTER_GPU_NAME);
-    st_node *node = st_put_map(root, "comparison");
-    st_put_text(node, "job", st_job_name(job));
+    const char *gpu = st_job_text(c->job, ST_KEY_CLUSTER_GPU_NAME);
+    st_put_text(node, "job", st_job_name(c->job));
     st_put_count(node, "rank", (uint64_t)c->imported->run->workers[c->worker].rank);
     st_put_text(node, "gpu", gpu);
     st_say_title(node, "The step of the recording and of the job's estimate");
@@ -215,6 +219,94 @@ static void put_comparison(const comparison *c, const st_job *job, st_node *root
     st_table_show(table, list, "part,.recorded,.estimated,.difference,.share");
 }
 
+/* ---- a job that the recording shows ---- */
+
+/* How much of a path is its section, 0: none. */
+static size_t section_of(const char *path)
+{
+    const char *point = strchr(path, '.');
+    return point != NULL ? (size_t)(point - path) + 1 : 0;
+}
+
+/* Its keys, section by section as a file of a job has them: "model: {layers: 12, hidden: 768}". */
+static void put_inferred(const st_inferred_job *job, st_node *node)
+{
+    st_node *map = st_put_map(node, "inferred");
+    st_node *assumed = st_put_line_list(node, "assumed");
+    st_say_title(node, "The job as the recording shows it");
+    for (size_t i = 0; i < job->count; i++) {
+        const char *path = job->keys[i].path;
+        size_t length = section_of(path);
+        bool first = true;
+        st_put_text(map, path, job->keys[i].text);
+        if (job->keys[i].assumed)
+            st_put_text(assumed, NULL, path);
+        for (size_t j = 0; j < i && length > 0; j++)
+            first = first && strncmp(job->keys[j].path, path, length) != 0;
+        if (length == 0)
+            st_say(node, "  %s: %s\n", path, job->keys[i].text);
+        if (length == 0 || !first)
+            continue;
+        for (size_t j = i; j < job->count; j++) {
+            const char *other = job->keys[j].path;
+            size_t same = section_of(other) == length && strncmp(other, path, length) == 0;
+            if (j == i)
+                st_say(node, "  %.*s: {", (int)length - 1, path);
+            if (same)
+                st_say(node, "%s%s: %s", j > i ? ", " : "", other + length, job->keys[j].text);
+        }
+        st_say(node, "}\n");
+    }
+    st_say(node, "  # assumed:");
+    for (size_t i = 0; i < job->count; i++)
+        if (job->keys[i].assumed)
+            st_say(node, " %s", job->keys[i].path);
+    st_say(node, "\n");
+}
+
+static void put_missing(const st_inferred_job *job, st_node *node)
+{
+    st_put_text(node, "missing", job->missing);
+    st_put_text(node, "key", job->key);
+    st_say(node, "\nno estimate of the same job: the recording does not show %s", job->missing);
+    if (job->key != NULL)
+        st_say(node, "; give it with --set %s=...", job->key);
+    st_say(node, "\n");
+}
+
+/* What the closed form finds wrong with such a job is a warning. */
+static bool warn_of_inferred(const void *context, st_errors *errors, st_error *error)
+{
+    (void)context;
+    error->severity = ST_SEVERITY_WARNING;
+    error->message = st_errors_text(errors, "the job that the recording shows: %s", error->message);
+    return true;
+}
+
+/* Adds the keys that the recording shows in front of the user's, which win. */
+static st_status infer(const st_paths *paths, const st_imported_job *given, st_arena *arena,
+                       comparison *c, st_node *node, st_errors *errors)
+{
+    st_inferred_job job;
+    st_infer_job(c->imported, c->worker, given, arena, &job);
+    if (job.missing != NULL) {
+        put_missing(&job, node);
+        return ST_OK;
+    }
+    const char **sets = st_arena_alloc(arena, job.count + given->set_count + 1, sizeof *sets);
+    for (size_t i = 0; i < job.count; i++)
+        sets[i] = st_arena_printf(arena, "%s=%s", job.keys[i].path, job.keys[i].text);
+    for (size_t i = 0; i < given->set_count; i++)
+        sets[job.count + i] = given->sets[i];
+    const st_imported_job made = {.sets = sets, .set_count = job.count + given->set_count};
+    st_error_scope scope = {.edit = warn_of_inferred};
+    put_inferred(&job, node);
+    st_errors_enter(errors, &scope);
+    st_status status = add_estimated(paths, &made, arena, c, errors);
+    st_errors_leave(errors, &scope);
+    return status == ST_ERR_MEMORY ? status : ST_OK;
+}
+
 st_status st_imported_compare(const st_paths *paths, const st_imported *imported,
                               const st_imported_job *job, st_arena *arena, st_node *root,
                               st_errors *errors)
@@ -225,7 +317,6 @@ st_status st_imported_compare(const st_paths *paths, const st_imported *imported
                     .tasks = nothing,
                     .step = nothing,
                     .memory = nothing};
-    const st_job *loaded = NULL;
     for (size_t i = 0; i < PARTS; i++) {
         c.parts[i] = nothing;
         c.group_ranks[i] = 1;
@@ -233,15 +324,17 @@ st_status st_imported_compare(const st_paths *paths, const st_imported *imported
     for (size_t i = 1; i < imported->run->worker_count; i++)
         if (imported->workers[i].step_ns > imported->workers[c.worker].step_ns)
             c.worker = i;
-    if (imported->workers[c.worker].steps == 0)
+    if (imported->workers[c.worker].steps == 0 && job->job != NULL)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = imported->run->folder},
                        "the recording has no step to compare with a job" ST_EXPECTED
                        "at least two equal steps" ST_HINT
                        "name the kernels that end a step: --step KERNEL");
-    st_status status = add_estimated(paths, job, arena, &c, &loaded, errors);
-    if (status == ST_OK) {
+    st_node *node = st_put_map(root, "comparison");
+    st_status status = job->job != NULL ? add_estimated(paths, job, arena, &c, errors)
+                                        : infer(paths, job, arena, &c, node, errors);
+    if (status == ST_OK && isfinite(c.step.estimated)) {
         add_recorded(&c);
-        put_comparison(&c, loaded, root);
+        put_comparison(&c, node);
     }
     return status;
 }

@@ -120,7 +120,8 @@ static void take_shape(run_loader *loader, const st_log *log, st_worker_call *ca
     }
     if (record->kind == ST_LOG_CUDNN)
         of = st_log_text(log, record->cudnn.operations);
-    if (!st_task_shape_of(record, loader->run->names->texts[intern(loader->run, of)], &shape))
+    uint32_t name = intern(loader->run, of); /* which may move the texts */
+    if (!st_task_shape_of(record, loader->run->names->texts[name], &shape))
         return;
     shape.measured = record->call == 0; /* only records of CUPTI have no function */
     call->shape = st_run_shape(loader->run, &shape);

@@ -152,8 +152,12 @@ static bool find_ranges(const st_imported *imported, size_t worker, st_arena *ar
         return false;
     int64_t *times = st_arena_alloc(arena, steps, sizeof *times);
     counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
-    for (size_t i = 0; i < steps; i++)
+    counts->step_first = st_arena_alloc(arena, steps + 1, sizeof(size_t));
+    for (size_t i = 0; i < steps; i++) {
         counts->step_begin_ns[i] = walked->begin_ns[walked->tasks[ranges[i].first].call];
+        counts->step_first[i] = ranges[i].first;
+    }
+    counts->step_first[steps] = ranges[steps - 1].end;
     counts->step_begin_ns[steps] = walked->end_ns[walked->worker->call_count - 1];
     for (size_t i = 1; i < steps; i++)
         times[i - 1] = ranges[i].time_ns;
@@ -330,8 +334,11 @@ void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena
         size_t end = finder.count - finder.left_out;
         int64_t *times = st_arena_alloc(arena, steps + 1, sizeof *times);
         counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
+        counts->step_first = st_arena_alloc(arena, steps + 1, sizeof(size_t));
+        counts->step_first[steps] = end;
         for (size_t i = 0; i < steps; i++) {
-            const st_walk_task *task = &finder.walked->tasks[end - (steps - i) * finder.period];
+            counts->step_first[i] = end - (steps - i) * finder.period;
+            const st_walk_task *task = &finder.walked->tasks[counts->step_first[i]];
             counts->step_begin_ns[i] = finder.walked->begin_ns[task->call];
         }
         int64_t last_ns = finder.walked->end_ns[finder.walked->worker->call_count - 1];
