@@ -410,7 +410,7 @@ static void price(cli_run *run, const st_launch_request *request, const st_run_o
         return;
     st_put_ns(root, "step_ns", step_ns);
     st_say(root, "step       %.3f ms\n", (double)step_ns / 1e6);
-    status = st_imported_compare(run->paths, imported, &job, run->arena, root, run->errors);
+    (void)!st_imported_compare(run->paths, imported, &job, run->arena, root, run->errors);
 }
 
 static int report(cli_run *run, const st_launch_request *request, const st_fleet *fleet,

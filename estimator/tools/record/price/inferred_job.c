@@ -333,9 +333,10 @@ static bool take_mlp(shown *s, const double *counts)
 static bool solve_layer(shown *s, size_t head)
 {
     double inner = s->heads * s->head_width;
-    for (double kv = s->heads; kv >= 1; kv--) {
+    for (size_t share = 1; (double)share <= s->heads; share++) {
+        double kv = s->heads / (double)share;
         double key = kv * s->head_width;
-        if (!is_whole(s->heads / kv))
+        if (!is_whole(kv))
             continue;
         const double forms[][2][2] = {
             {{inner + 2 * key, 1}, {inner, 1}}, {{inner, 2}, {key, 2}}, {{inner, 2}, {2 * key, 1}}};

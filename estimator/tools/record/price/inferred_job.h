@@ -26,8 +26,8 @@ typedef struct st_inferred_job {
 void st_infer_job(const st_imported *imported, size_t worker, const st_imported_job *given,
                   st_arena *arena, st_inferred_job *job);
 
-/* A batch of products of attention, where that is no kernel: two sides are the sequence. Sets its
- * tokens and the width of a head. */
+/* A batch of products of attention: two sides are the sequence. Sets its tokens and the width of a
+ * head. */
 bool st_shape_is_score(const st_task_shape *shape, double *sequence, double *width);
 
 #endif
