@@ -36,7 +36,7 @@ typedef struct late_edge {
 
 /* What a launch waits for while the launch queue is full. */
 typedef struct slot {
-    uint32_t frees;    /* the task whose end makes room, an event */
+    uint32_t frees;    /* the task that makes room, an event */
     uint32_t usual_ns; /* of the call; at the largest number where it does not fit */
     bool lags;         /* its own task may begin as soon as there is room */
 } slot;
@@ -56,6 +56,7 @@ typedef struct rank_build {
     uint32_t *slot_of;       /* by event: of a call 1 + its place in `slots`, or 0 */
     slot *slots;
     size_t slot_count;
+    bool room_at_begin; /* tasks make room when they begin, not when they end */
     uint32_t lanes[LANES];
     uint32_t next_lane;
     late_edge *late;
@@ -84,6 +85,13 @@ typedef struct builder {
 static const slot *slot_of_call(const rank_build *r, uint32_t call)
 {
     return call == ST_TRACE_NONE || r->slot_of[call] == 0 ? NULL : &r->slots[r->slot_of[call] - 1];
+}
+
+/* When there is room for a call. */
+static int64_t room_ns(const rank_build *r, const slot *one)
+{
+    const st_trace_event *event = &r->order->trace->events[one->frees];
+    return r->room_at_begin ? event->start_ns : st_trace_end_ns(event);
 }
 
 /* ST_TASK_NONE after a failure, as below nothing is added. */
@@ -338,15 +346,15 @@ static void wait_for_room(thread_builder *t, const cut *one)
         return;
     const st_trace_event *call = event_at(t, one->item);
     st_trace_rank *out = t->r->out;
-    int64_t room_ns = st_trace_end_ns(event_at(t, found->frees));
-    int64_t wait_ns = room_ns - t->cursor_ns;
+    int64_t free_ns = room_ns(t->r, found);
+    int64_t wait_ns = free_ns - t->cursor_ns;
     if (wait_ns > 0) {
-        int64_t work_ns = found->usual_ns - (st_trace_end_ns(call) - room_ns);
+        int64_t work_ns = found->usual_ns - (st_trace_end_ns(call) - free_ns);
         work_ns = work_ns < wait_ns ? work_ns : wait_ns;
         if (work_ns > 0)
             add_host(t, work_ns);
         wait_ns -= work_ns > 0 ? work_ns : 0;
-        t->cursor_ns = room_ns;
+        t->cursor_ns = free_ns;
     }
     if (wait_ns > 0)
         ST_XAPPEND(t->b->out->arena, out->blocked_calls, out->blocked_call_count,
@@ -542,9 +550,8 @@ static int64_t launched_ns(const rank_build *r, uint32_t task)
 {
     const slot *one = slot_of_call(r, r->order->call_of[task]);
     int64_t launch_ns = r->order->launch_ns[task];
-    int64_t room_ns =
-        one == NULL ? launch_ns : st_trace_end_ns(&r->order->trace->events[one->frees]);
-    return room_ns > launch_ns ? room_ns : launch_ns;
+    int64_t free_ns = one == NULL ? launch_ns : room_ns(r, one);
+    return free_ns > launch_ns ? free_ns : launch_ns;
 }
 
 /* What of a task's lateness is the lag of its launch. */
@@ -749,7 +756,31 @@ static void find_slots(builder *b, rank_build *r)
         }
     }
     out->waiting = r->slot_count;
+    r->room_at_begin = queues.at_begin;
+    if (r->room_at_begin && r->before == NULL)
+        r->before = st_xalloc(b->scratch, r->order->trace->event_count + 2, sizeof *r->before);
     st_arena_destroy(scratch);
+}
+
+/* A task waits until a GPU task begins: for its delay, or for all that the GPU task waits for. */
+static void wait_for_begin(builder *b, const rank_build *r, uint32_t event, st_task_id waiter,
+                           st_edge_kind kind)
+{
+    st_task_id task = r->out->tasks[event];
+    uint32_t before = r->before[event];
+    uint32_t call = r->order->call_of[event];
+    if (b->status == ST_OK && task > 0 &&
+        st_graph_task(b->graph, task - 1).resource == st_graph_task(b->graph, task).resource &&
+        st_graph_task(b->graph, task - 1).category == b->delay_category) {
+        add_edge(b, task - 1, waiter, kind);
+        return;
+    }
+    if (before != ST_TRACE_NONE)
+        add_edge(b, r->out->tasks[before], waiter, kind);
+    if (call != ST_TRACE_NONE)
+        add_edge(b, r->lag_of_call[call], waiter, kind);
+    for (uint32_t k = r->waits.starts[event]; k < r->waits.starts[event + 1]; k++)
+        add_edge(b, r->out->tasks[waited_for(r, k)], waiter, kind);
 }
 
 static void build_rank(builder *b, rank_build *r)
@@ -823,8 +854,13 @@ static void build_rank(builder *b, rank_build *r)
     for (size_t i = first; i < b->out->delay_count; i++)
         if (delays[i].blocker != ST_TASK_NONE)
             delays[i].blocker = r->out->tasks[delays[i].blocker];
-    for (size_t i = 0; i < r->late_count; i++)
-        add_edge(b, r->out->tasks[r->late[i].event], r->late[i].task, r->late[i].kind);
+    for (size_t i = 0; i < r->late_count; i++) {
+        const late_edge *late = &r->late[i];
+        if (late->kind == ST_EDGE_QUEUE && r->room_at_begin)
+            wait_for_begin(b, r, late->event, late->task, late->kind);
+        else
+            add_edge(b, r->out->tasks[late->event], late->task, late->kind);
+    }
 }
 
 /* --- ranks
@@ -917,7 +953,6 @@ static void add_arrivals(builder *b)
         if (!one->buffered)
             continue;
         rank_build *from = &b->ranks[one->from];
-        st_task_id send = from->out->tasks[one->send];
         if (last == NULL || last->from != one->from || last->to != one->to)
             resource = add_resource(b, &b->ranks[one->to], ST_RESOURCE_HOST, "messages");
         last = one;
@@ -926,21 +961,7 @@ static void add_arrivals(builder *b)
                              .category = b->delay_category,
                              .instance = b->ranks[one->to].instance_of[one->receive]};
         st_task_id arrival = add_task(b, &spec);
-        /* The delay of the send is right before it, if it has one. */
-        uint32_t before = from->before[one->send];
-        uint32_t call = from->order->call_of[one->send];
-        if (b->status == ST_OK && send > 0 &&
-            st_graph_task(b->graph, send - 1).resource == st_graph_task(b->graph, send).resource &&
-            st_graph_task(b->graph, send - 1).category == b->delay_category) {
-            add_edge(b, send - 1, arrival, ST_EDGE_USER);
-            continue;
-        }
-        if (before != ST_TRACE_NONE)
-            add_edge(b, from->out->tasks[before], arrival, ST_EDGE_USER);
-        if (call != ST_TRACE_NONE)
-            add_edge(b, from->lag_of_call[call], arrival, ST_EDGE_USER);
-        for (uint32_t k = from->waits.starts[one->send]; k < from->waits.starts[one->send + 1]; k++)
-            add_edge(b, from->out->tasks[waited_for(from, k)], arrival, ST_EDGE_USER);
+        wait_for_begin(b, from, one->send, arrival, ST_EDGE_USER);
     }
 }
 

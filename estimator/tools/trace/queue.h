@@ -18,8 +18,9 @@ enum { ST_QUEUE_USUAL = 1025 };
 /* A launch in its queue. */
 typedef struct st_queue_entry {
     uint32_t call;  /* event, or ST_TRACE_NONE: launched before the recording */
-    uint32_t last;  /* its task that ends last, an event */
-    uint32_t frees; /* the task whose end frees its place, or ST_TRACE_NONE */
+    uint32_t first; /* its task that begins first, an event */
+    uint32_t last;  /* and the one that ends last */
+    uint32_t frees; /* the task that frees its place, or ST_TRACE_NONE */
     bool blocks;    /* the call lasts longer than usual, as it waits for that */
 } st_queue_entry;
 
@@ -38,6 +39,7 @@ typedef struct st_launch_queue {
 typedef struct st_launch_queues {
     st_launch_queue *items;
     size_t count;
+    bool at_begin; /* tasks free their places when they begin, not when they end */
 } st_launch_queues;
 
 /* Everything is of `arena`. */
