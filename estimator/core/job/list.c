@@ -29,6 +29,7 @@ static const st_folder_shape shapes[ST_FOLDERS] = {
     [ST_FOLDER_KERNELS] = {"configs/kernels", "file of rules for kernels", ".yaml"},
     [ST_FOLDER_VIEWS] = {"views", "view", ".sql"},
     [ST_FOLDER_LAUNCHES] = {"configs/launches", "table of releases", ".yaml"},
+    [ST_FOLDER_PEERS] = {"configs/peers", "table of keys", ".yaml"},
 };
 
 const st_folder_shape *st_folder_shape_of(st_folder folder)

@@ -36,6 +36,7 @@ typedef enum st_folder {
     ST_FOLDER_KERNELS,    /* configs/kernels: what recorded kernels do */
     ST_FOLDER_VIEWS,      /* views/NAME.sql: questions about recordings */
     ST_FOLDER_LAUNCHES,   /* configs/launches: what releases of frameworks accept */
+    ST_FOLDER_PEERS,      /* configs/peers: keys of files of other estimators */
     ST_FOLDERS
 } st_folder;
 
