@@ -69,6 +69,8 @@ static const log_option maxtext[] = {
     {"remat_policy", "full",
      "--recompute-granularity full --recompute-method uniform "
      "--recompute-num-layers 1"},
+    {"remat_policy", "custom",
+     "--recompute-granularity selective --recompute-modules core_attn mlp layernorm"},
     {"quantization", "fp8", "--fp8-format hybrid"},
     {"weight_dtype", "bfloat16", "--main-params-dtype bf16"},
 };
@@ -129,7 +131,7 @@ typedef struct log_reader {
     size_t start; /* offset of that line */
     size_t found; /* configurations */
     st_buffer text;
-    const char *carried[1];
+    const char *carried[2];
     size_t carried_count;
 } log_reader;
 
@@ -499,7 +501,16 @@ static unsigned long long number_in_log(const log_reader *reader, const char *wo
     return found;
 }
 
-/* Ranks that the configuration leaves open and another line of the log has. */
+static bool has_line(const log_reader *reader, const char *words)
+{
+    megatron_line line = {0};
+    for (size_t offset = reader->start; megatron_next_line(&reader->log, &offset, &line);)
+        if (megatron_find(&line, words) != NULL)
+            return true;
+    return false;
+}
+
+/* Ranks and settings that the configuration leaves open and another line of the log has. */
 static void take_ranks(log_reader *reader)
 {
     unsigned long long devices = number_in_log(reader, "Num_devices: ");
@@ -512,6 +523,11 @@ static void take_ranks(log_reader *reader)
         devices = number_in_log(reader, "world size: ");
     if (devices == 0)
         devices = number_in_log(reader, "world_size=");
+    if (marks[reader->mark].kind == LOG_PARAMS) {
+        reader->carried[reader->carried_count++] = ST_KEY_STACK "=maxtext";
+        if (has_line(reader, "Config param decoder_layer_input: offload"))
+            reader->carried[reader->carried_count++] = ST_KEY_OFFLOAD_ACTIVATIONS "=1";
+    }
     if (marks[reader->mark].kind == LOG_PARAMS && devices > 0)
         st_buffer_printf(&reader->text, " --world-size %llu", devices);
     if (marks[reader->mark].framework == ST_MEGATRON_BRIDGE && devices > 0)
