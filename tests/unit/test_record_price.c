@@ -6,6 +6,7 @@
 #include "record_support.h"
 
 #include "record/price/kernel_names.h"
+#include "record/price/launch_sizes.h"
 
 #include "trace/trace.h"
 
@@ -551,6 +552,102 @@ TEST(names_of_kernels_are_read)
     assert_false(st_kernel_template(text, "", 3, &value));
     assert_false(st_kernel_template(text, "Other", 0, &value));
     st_arena_destroy(arena);
+}
+
+/* What rules make of a launch: numbers of a structure, whole numbers, one size of it. */
+typedef struct rule_case {
+    const char *name;
+    const char *operation;
+    uint32_t words[6]; /* of the first structure; all 0: it has none */
+    int64_t number;
+    size_t key; /* st_size_key */
+    double size;
+} rule_case;
+
+#define FLASH3_TYPES                                                                               \
+    "cute::tuple<cute::C<1>, cute::C<1>, cute::C<1> >, cute::tuple<cute::C<128>, cute::C<128>, "   \
+    "cute::C<64> >, 64, cutlass::bfloat16_t, float, cutlass::arch::Sm90, "
+#define FLASH3_BACK                                                                                \
+    "flash::enable_sm90<flash::FlashAttnBwdSm90<flash::CollectiveMainloopBwdSm90<2, 2, "           \
+    "2, " FLASH3_TYPES
+
+TEST_WITH(rules_read_structures, make_world, drop_world)
+{
+    static const rule_case cases[] = {
+        {"device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<"
+         "flash::CollectiveMainloopFwdSm90<2, " FLASH3_TYPES "true, false, false> > >",
+         "attention",
+         {11, 22, 2385, 96, 7, 3},
+         0,
+         ST_SIZE_SEQUENCE,
+         2385},
+        {"device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<"
+         "flash::CollectiveMainloopFwdSm90<2, " FLASH3_TYPES "false, false, false> > >",
+         "attention_full",
+         {11, 22, 2385, 96, 7, 3},
+         0,
+         ST_SIZE_BATCH,
+         3},
+        {"device_kernel<" FLASH3_BACK "true, false, false> > >",
+         "attention_backward",
+         {2385, 96, 7, 3, 5, 6},
+         0,
+         ST_SIZE_HEADS,
+         7},
+        {"device_kernel<" FLASH3_BACK "false, true, false> > >",
+         "attention_full_backward",
+         {2385, 96, 7, 3, 5, 6},
+         0,
+         ST_SIZE_HEAD_DIM,
+         96},
+        {"device_kernel<flash::FlashAttnBwdPreprocess<cute::tuple<cute::C<128> > > >",
+         "memory",
+         {11, 22, 2385, 96, 7, 3},
+         0,
+         ST_SIZE_BYTES,
+         8.0 * 2385 * 96 * 7 * 3},
+        {"device_kernel<flash::FlashAttnBwdPostprocessConvertdQ<cute::tuple<cute::C<128> > > >",
+         "memory",
+         {11, 22, 2385 * 96, 7, 3, 9},
+         0,
+         ST_SIZE_BYTES,
+         6.0 * 2385 * 96 * 7 * 3},
+        {"global_sum_single_block_kernel<float>", "memory", {0}, 2385, ST_SIZE_BYTES, 4.0 * 2385},
+        {"triu_tril_kernel<bool, int, false, 8, false>",
+         "memory",
+         {0},
+         5,
+         ST_SIZE_BYTES,
+         2.0 * 23 * 256 * 8},
+    };
+    world *own = *state;
+    const st_rules *rules = NULL;
+    st_launch_sizer *sizer = NULL;
+    assert_int_equal(st_rules_load(own->paths, ST_RULES_USUAL, own->arena, &rules, own->errors),
+                     ST_OK);
+    assert_int_equal(st_launch_sizer_open(rules, own->arena, &sizer, own->errors), ST_OK);
+    for (size_t i = 0; i < ST_COUNT(cases) && sizer != NULL; i++) {
+        const rule_case *one = &cases[i];
+        char hex[64] = "";
+        for (size_t j = 0; j < 4 * ST_COUNT(one->words); j++)
+            (void)snprintf(hex + 2 * j, 3, "%02x", one->words[j / 4] >> (8 * (j % 4)) & 255);
+        st_launch_facts facts = {.name = one->name,
+                                 .rule = st_rules_find(rules, ST_FORM_KERNEL, one->name),
+                                 .grid = {23, 1, 1},
+                                 .threads = 256,
+                                 .numbers = {one->number},
+                                 .number_count = 1,
+                                 .widths = {4, 4},
+                                 .pointer_count = 2,
+                                 .structures = {hex},
+                                 .structure_count = one->words[0] > 0,
+                                 .reached_bytes = 1e9};
+        st_task_shape shape = {.form = ST_FORM_KERNEL, .name = one->name};
+        assert_non_null(facts.rule);
+        assert_string_equal(rules->operations[facts.rule->operation].name, one->operation);
+        assert_true(st_launch_size(sizer, &facts, &shape));
+        assert_float_equal(shape.sizes[one->key], one->size, 0);
+    }
 }
 
 enum { NAME = 13 }; /* characters of "a100-sxm-80gb" */
