@@ -66,6 +66,31 @@ small = subprocess.run(['sh', '-c', 'ulimit -v 4000000; exec "$@"', 'sh', os.pat
                        capture_output=True, text=True, check=False, cwd=tempfile.gettempdir())
 if small.returncode == 0 or 'address space is too small' not in small.stderr:
     failures.append('a limit of the address space: ' + small.stderr)
+# A script that needs what kernels would have computed: the message says why.
+LOSS = """
+import ctypes
+runtime, block, loss = ctypes.CDLL('libcudart.so.12'), ctypes.c_void_p(), ctypes.c_float(2.385)
+runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(4096))
+runtime.cudaMemset(block, 0, ctypes.c_size_t(4096))
+runtime.cudaMemcpy(ctypes.byref(loss), block, ctypes.c_size_t(4), 2)
+raise SystemExit(0 if 1 < loss.value < 12 else 'the loss is out of range')
+"""
+with tempfile.TemporaryDirectory() as scratch:
+    code, _, said, _ = record(scratch, [], ['-c', LOSS], sys.executable)
+    if code == 0 or 'kept; it read results of kernels, which are zero' not in said:
+        failures.append(f'a loss: {code} {said}')
+# Logs that cannot grow: a limit of files, a full disk.
+with tempfile.TemporaryDirectory() as scratch:
+    for limit, message in (('ulimit -f 300', 'cannot write the log, calls are missing: File too large'),
+                           ('mount -t tmpfs -o size=600k tmpfs .', 'no space left for the logs')):
+        mounts = 'mount' in limit
+        if mounts and subprocess.run(['unshare', '--mount', 'true'], capture_output=True, check=False).returncode != 0:
+            continue
+        done = subprocess.run([*(['unshare', '--mount'] if mounts else []), 'sh', '-c', f'cd "$0" && {limit} && cd "$0" && exec "$@"',
+                               scratch, os.path.abspath(STEPTIME), 'record', '-o', 'run', '--', os.path.abspath(PROGRAM), 'threads'],
+                              capture_output=True, text=True, check=False)
+        if done.returncode == 0 or message not in done.stderr:
+            failures.append(f'{limit}: {done.returncode} {done.stderr}')
 case('data-parallel', ['--ranks', '4'], 0,
      {**CLEAN, 'launches': 4 * STEPS * LAYERS, 'gemms': 4 * STEPS * 3 * LAYERS,
       'collectives': 4 * STEPS * LAYERS, 'processes': 4, 'unique_processes': 1})

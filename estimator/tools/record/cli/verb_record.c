@@ -24,9 +24,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { MOST_DEVICES = 64, MOST_LIMIT_S = 604800 };
+enum { LEAST_FREE = 1 << 20 }; /* a log grows by so much */
 
 typedef struct record_options {
     const char *device;
@@ -311,8 +313,10 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
 /* ---- what came of it ---- */
 
 static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_end *ends,
-                 size_t count, const char *path)
+                 size_t count, const st_launch_request *request)
 {
+    const char *path = request->path;
+    const char *folder = request->folder;
     if (outcome->out_of_memory) {
         (void)st_errors_add(
             run->errors,
@@ -342,13 +346,15 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
             (void)st_fail(run->errors, ST_ERR_VALUE, place,
                           "%s was killed by signal %d (%s); its logs are kept", who, end->signal,
                           strsignal(end->signal));
+        else if (end->exit_code != 0 && outcome->reads > 0)
+            (void)st_fail(run->errors, ST_ERR_VALUE, place,
+                          "%s failed with exit code %d; its logs are kept" ST_HINT
+                          "it read results of kernels, which are zero without a GPU; run it "
+                          "without checks of a loss or of other results",
+                          who, end->exit_code);
         else if (end->exit_code != 0)
             (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                          "%s failed with exit code %d; its logs are kept%s", who, end->exit_code,
-                          outcome->reads == 0 ? ""
-                                              : ST_HINT
-                              "it read results of kernels, which are zero without a GPU; run it "
-                              "without checks of a loss or of other results");
+                          "%s failed with exit code %d; its logs are kept", who, end->exit_code);
     }
     if (outcome->logs == 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
@@ -359,6 +365,13 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
                       "%llu of %llu logs are unreadable; the totals exclude them" ST_HINT
                       "see 'steptime trace import' for the errors",
                       (unsigned long long)outcome->unreadable, (unsigned long long)outcome->logs);
+    struct statvfs disk;
+    if (outcome->cut_logs + outcome->unreadable > 0 && statvfs(folder, &disk) == 0 &&
+        (uint64_t)disk.f_bavail * disk.f_frsize < LEAST_FREE)
+        (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = folder},
+                      "no space left for the logs, which miss calls" ST_FOUND
+                      "%llu KiB free" ST_HINT "record into another folder: -o FOLDER",
+                      (unsigned long long)((uint64_t)disk.f_bavail * disk.f_frsize / 1024));
     if (outcome->unsupported > 0)
         warn(run, "the program called unsupported functions; the result lists them");
     if (outcome->unsure_splits > 0)
@@ -422,7 +435,7 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     st_result result;
     if (st_run_outcome_read(request->folder, run->arena, &outcome, run->errors) != ST_OK)
         return CLI_FAILED;
-    int code = judge(run, &outcome, ends, count, request->path);
+    int code = judge(run, &outcome, ends, count, request);
     st_node *root = st_result_begin(&result, run->arena);
     const record_options *options = run->options;
     bool unnamed = options->profile && !cli_is_given(run, &options->device);

@@ -112,6 +112,19 @@ typedef struct moment {
     uint16_t status;
 } moment;
 
+/* A log that cannot grow ends here, without its end: it is a cut one. Said once, since nothing else
+ * knows the reason. */
+static void give_up(st_thread *thread)
+{
+    static bool said;
+    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+        (void)dprintf(STDERR_FILENO,
+                      "steptime record: cannot write the log, calls are missing: %s\n",
+                      strerror(errno));
+    st_log_close(thread->log);
+    thread->log = NULL;
+}
+
 /* The moment goes straight into the log: what was written just before is copied slowly. */
 static inline void keep(st_thread *thread, const st_log_record *record, moment when)
 {
@@ -129,11 +142,11 @@ static inline void keep(st_thread *thread, const st_log_record *record, moment w
                     record->kind == ST_LOG_UNSUPPORTED || record->kind == ST_LOG_FORKED;
     if (has_text && record->mark.text != 0)
         fine = define(thread, record->mark.text) && fine;
-    if (!fine)
+    st_log_record *into = fine ? st_log_next(thread->log) : NULL;
+    if (into == NULL) {
+        give_up(thread);
         return;
-    st_log_record *into = st_log_next(thread->log);
-    if (into == NULL)
-        return;
+    }
     into->status = when.status;
     into->call = record->call;
     into->begin_ns = when.begin_ns;
@@ -159,7 +172,7 @@ static void end_log(st_thread *thread)
                            .unsupported = thread->unsupported,
                            .work_hash = thread->work_hash};
     keep_now(thread, &end);
-    st_log_close(thread->log);
+    st_log_close(thread->log); /* NULL where the end did not fit */
     thread->log = NULL;
 }
 
@@ -184,6 +197,8 @@ static st_thread *begin_thread(void)
     (void)snprintf(name, sizeof name, "%u-%u", header.pid, header.tid);
     st_settings_path(&st_now, name, path, sizeof path);
     thread->log = st_log_create(path, &header);
+    if (thread->log == NULL)
+        give_up(thread);
     thread->next = st_now.threads;
     st_now.threads = thread;
     self = thread;
