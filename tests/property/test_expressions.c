@@ -310,15 +310,61 @@ static void check_product(const world *w, const product_case *self, double *cons
                          "in\n%s",
                          i, row, self->rows, (unsigned long long)self->product.first,
                          outputs[i][row], expected[i], w->text);
-        assert_double(failures[row],
-                      check == 1.0   ? (double)INFINITY
-                      : check == 0.0 ? 2.5
-                                     : 3.5,
-                      "failure");
+        const double failure = check == 1.0 ? (double)INFINITY : check == 0.0 ? 2.5 : 3.5;
+        assert_double(failures != NULL ? failures[row] : failure, failure, "failure");
     }
     for (size_t i = 0; i < CELLS; i++)
         assert_double(outputs[i][self->rows], -77.25, "beyond the last row");
     st_workspace_destroy(alone);
+}
+
+/* Some of the rows, run without checks: their outputs alone. */
+static void check_picked(const world *w, const product_case *self, const table *few,
+                         st_workspace *workspace, unsigned level, property_random *random)
+{
+    uint32_t picked[MOST_ROWS];
+    const size_t kept = 1 + random_below(random, 6);
+    st_product some = self->product;
+    product_case picks = *self;
+    picks.table = *few;
+    picks.rows = 0;
+    for (uint32_t row = 0; row < self->rows; row++)
+        if (random_below(random, 6) < kept || (picks.rows == 0 && row + 1 == self->rows))
+            picked[picks.rows++] = row;
+    for (size_t i = 0; i < INPUTS; i++)
+        for (size_t row = 0; row < picks.rows; row++)
+            few->values[i][row * few->columns[i].stride] =
+                table_value(&self->table, i, picked[row]);
+    double **outputs = make_columns(w->own, CELLS, MOST_ROWS);
+    some.picked = picked;
+    const st_paced run = {.inputs = few->columns,
+                          .level = level,
+                          .rows = picks.rows,
+                          .outputs = outputs,
+                          .product = &some};
+    st_paced_run(workspace, &run);
+    check_product(w, &picks, outputs, NULL);
+}
+
+/* The checks of the same rows, without outputs. */
+static void check_judged(const product_case *self, st_workspace *workspace, st_paced run,
+                         const double *failures)
+{
+    double judged[MOST_ROWS];
+    run.outputs = NULL;
+    run.failures = judged;
+    st_paced_run(workspace, &run);
+    for (size_t row = 0; row < self->rows; row++)
+        assert_double(judged[row], failures[row], "failure alone");
+}
+
+static st_workspace *product_workspace(const world *w, const product_case *self)
+{
+    st_workspace *workspace = st_workspace_create(w->program);
+    assert_non_null(workspace);
+    st_paced_begin(workspace, self->levels);
+    assert_true(st_paced_product(workspace, self->lists, self->list_count, MOST_ROWS));
+    return workspace;
 }
 
 static void run_products(shelf *own, property_random *random)
@@ -336,10 +382,12 @@ static void run_products(shelf *own, property_random *random)
     self.table = make_table(own, st_program_sheet(w.program), strides, MOST_ROWS);
     for (size_t i = 0; i < INPUTS; i++)
         self.table.values[i][0] = random_input(random, input_types[i]);
-    st_workspace *workspace = st_workspace_create(w.program);
-    assert_non_null(workspace);
-    st_paced_begin(workspace, self.levels);
-    assert_true(st_paced_product(workspace, self.lists, self.list_count, MOST_ROWS));
+    const table few = make_table(own, st_program_sheet(w.program), strides, MOST_ROWS);
+    for (size_t i = 0; i < INPUTS; i++)
+        few.values[i][0] = self.table.values[i][0];
+    st_workspace *workspace = product_workspace(&w, &self);
+    st_workspace *judge = product_workspace(&w, &self);
+    st_workspace *picks = product_workspace(&w, &self);
     for (unsigned level = 0; level < RUNS; level++) {
         deal_values(&self, random);
         fill_product(&self);
@@ -353,7 +401,11 @@ static void run_products(shelf *own, property_random *random)
                               .product = &self.product};
         st_paced_run(workspace, &run);
         check_product(&w, &self, outputs, failures);
+        check_judged(&self, judge, run, failures);
+        check_picked(&w, &self, &few, picks, run.level, random);
     }
+    st_workspace_destroy(picks);
+    st_workspace_destroy(judge);
     st_workspace_destroy(workspace);
 }
 

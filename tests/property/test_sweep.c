@@ -109,6 +109,10 @@ static void check_space(property_random *random, fixture *own, const st_space_re
     uint64_t first = space->rows <= ST_SPACE_BLOCK ? 0 : random_below(random, (size_t)space->rows);
     uint64_t left = space->rows - first;
     size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+    /* With the values of rejected rows and without, in turn. */
+    worker->kept_alone = random_below(random, 2) > 0;
+    st_space_run(worker, 0, rows);
+    worker->kept_alone = random_below(random, 4) > 0;
     st_space_run(worker, first, rows);
     for (size_t i = 0; i < ROWS_COMPARED; i++)
         compare_row(own, worker, first, random_below(random, rows));

@@ -581,14 +581,16 @@ static void fill_operand(double *values, size_t seed, bool truth)
 
 static void check_step(st_kernels *kernels, st_op op, unsigned scalars)
 {
-    static double a[ODD_ROWS], b[ODD_ROWS], c[ODD_ROWS], out[ODD_ROWS + 1];
+    enum { ROOM = ODD_ROWS + ST_REGISTER_LANES };
+    static double a[ROOM], b[ROOM], c[ROOM], out[ROOM + 1];
     bool truth = op == ST_OP_NOT || op == ST_OP_AND || op == ST_OP_OR;
     for (size_t seed = 0; seed < 9; seed++) {
         fill_operand(a, seed, truth);
         fill_operand(b, seed + 4, truth);
         fill_operand(c, seed + 7, true);
         size_t rows = ODD_ROWS - seed * 7;
-        out[rows] = -77.25;
+        size_t room = (rows + ST_REGISTER_LANES - 1) / ST_REGISTER_LANES * ST_REGISTER_LANES;
+        out[room] = -77.25;
         st_step step = {.op = op, .scalars = scalars, .a = a, .b = b, .c = c, .out = out};
         kernels(&step, 1, rows);
         for (size_t row = 0; row < rows; row++) {
@@ -600,7 +602,7 @@ static void check_step(st_kernels *kernels, st_op op, unsigned scalars)
                 fail_msg("operation %d with scalars %u of %.17g, %.17g, %g: %.17g, not %.17g", op,
                          scalars, x, y, z, out[row], expected);
         }
-        assert_double(out[rows], -77.25, "beyond the last row");
+        assert_double(out[room], -77.25, "beyond the last vector");
     }
 }
 

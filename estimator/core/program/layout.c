@@ -231,6 +231,25 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
     }
 }
 
+/* What depends on a level depends on none behind it. */
+static void list_scalars(st_workspace *workspace)
+{
+    const st_program *program = workspace->program;
+    unsigned last = 0;
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const unsigned level = workspace->levels[program->grouped[i].target];
+        last = level > last ? level : last;
+    }
+    for (unsigned level = 1; level <= last; level++)
+        for (size_t i = 0; i < program->instruction_count; i++) {
+            const st_instruction *instruction = &program->grouped[i];
+            if (workspace->needed[instruction->target] && !workspace->varies[instruction->target] &&
+                workspace->levels[instruction->target] == level)
+                workspace->scalar_list[workspace->scalar_count++] = *instruction;
+        }
+    workspace->scalar_list[workspace->scalar_count].op = ST_OP_CONSTANT;
+}
+
 void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
 {
     workspace->has_row = false;
@@ -241,12 +260,15 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
     workspace->turn_count = 0;
     workspace->fill_count = 0;
     workspace->scalar_count = 0;
+    workspace->scalar_input_count = 0;
     workspace->scalar_call_count = 0;
     const st_program *input_program = workspace->program;
     for (uint32_t slot = 0; slot < input_program->sheet->input_count; slot++) {
         workspace->varies[slot] = inputs[slot].stride != 0;
         if (!workspace->varies[slot])
             workspace->scalars[slot] = inputs[slot].values[0];
+        if (!workspace->varies[slot] && workspace->levels[slot] > 0)
+            workspace->scalar_inputs[workspace->scalar_input_count++] = slot;
         write_outputs(workspace, slot, &inputs[slot], targets);
     }
     for (uint32_t slot = st_program_first_constant(input_program);
@@ -279,10 +301,9 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
         bool needed = workspace->needed[instruction->target];
         if (needed && workspace->varies[instruction->target])
             add_step(workspace, instruction);
-        else if (needed && !is_settled(workspace, instruction->target))
-            workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
         if (needed && instruction->op == ST_OP_CALL && !workspace->varies[instruction->target])
             workspace->scalar_calls[workspace->scalar_call_count++] = (uint32_t)i;
         write_outputs(workspace, instruction->target, NULL, targets);
     }
+    list_scalars(workspace);
 }

@@ -21,6 +21,7 @@ typedef struct st_product {
     const double *const *lists;
     const size_t *counts; /* values of each list, at least one */
     uint64_t first;
+    const uint32_t *picked; /* the rows from `first` on that are run, rising; NULL: all */
 } st_product;
 /*
  * Says that runs may be parts of products: per input 1 + the list from which its values come where

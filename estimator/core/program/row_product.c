@@ -25,6 +25,7 @@ typedef struct row_class {
     size_t first_turn;
     size_t end_turn;
     size_t registers;
+    bool is_used; /* it has values */
     /* In the current run. */
     size_t rows;
     size_t stride;   /* rows of the product from one of its own to the next */
@@ -35,13 +36,13 @@ typedef struct row_class {
 
 /* What has a register: a slot, or one that was spread. */
 typedef struct value {
-    int of;      /* its class */
-    size_t last; /* the time of its last use */
+    int of;        /* its class */
+    uint32_t last; /* the time of its last use */
     uint32_t place;
 } value;
 
-/* The values that a step reads and writes, in the end their places; NO_VALUE: a scalar, or not its
- * to place. */
+/* The values that a step reads and writes, in the end their places; NO_VALUE: none, or not its to
+ * place. */
 typedef struct uses {
     uint32_t a;
     uint32_t b;
@@ -67,6 +68,13 @@ typedef struct fetch {
     uint32_t into;
 } fetch;
 
+/* A class whose values another one reads. */
+typedef struct spread_pair {
+    int from;
+    int to;
+    uint32_t *numbers; /* of the rows of `from`, per row of `to`, where rows are picked */
+} spread_pair;
+
 struct st_product_layout {
     const st_program *program;
     st_arena *arena; /* of what is laid out */
@@ -75,33 +83,44 @@ struct st_product_layout {
     size_t most_rows;
     bool ready;
     row_class classes[CLASSES];
-    int *of; /* per slot: its class */
+    int *of;     /* per slot: its class */
+    bool failed; /* memory for the lists that follow, which are kept from layout to layout */
     value *values;
     size_t value_count;
+    size_t value_room;
     uint32_t *spread_into; /* per slot: the value that is spread over the class at hand */
     int *spread_for;       /* per slot: that class */
     st_step *steps;
     size_t step_count;
-    uses *uses;
-    size_t uses_count;
+    size_t step_room;
+    uses *uses; /* per step */
+    size_t uses_room;
     turn *turns;
     size_t turn_count;
     fetch *fetches;
     size_t fetch_count;
     st_copy *copies;
     size_t copy_count;
+    /* Of picked rows, `most_rows` for each class or list. */
+    uint32_t *row_of;   /* per class and picked row: the row of the class */
+    uint32_t *picks;    /* per class and row of it: the first picked row that comes to it */
+    uint32_t *prefixes; /* per list and picked row: the combination of this list and those before */
+    uint32_t *seen;     /* per combination of a class: 1 + its row; 0: it did not come yet */
     st_spread spreads[CLASSES][CLASSES];
     bool is_spread[CLASSES][CLASSES];
+    spread_pair pairs[CLASSES * CLASSES]; /* those of is_spread */
+    size_t pair_count;
     place *places;
     size_t place_count;
-    double **memory;   /* per place, in the current run */
+    double **memory;   /* per place, in the current run; behind them NULL, and what steps read that
+                        * is the same in all rows */
     double *registers; /* a block for each place, and one for each argument of a provider */
 };
 
 /* Rows up to a cache line's end. */
 static size_t padded(size_t rows)
 {
-    return (rows + 7) / 8 * 8;
+    return (rows + ST_REGISTER_LANES - 1) / ST_REGISTER_LANES * ST_REGISTER_LANES;
 }
 
 /* --- classes --------------------------------------------------------------------------------- */
@@ -141,15 +160,23 @@ static void join_slot(void *context, uint32_t slot)
 
 static uint32_t add_value(st_product_layout *plan, int of)
 {
-    const value one = {.of = of};
-    (void)ST_APPEND(plan->arena, plan->values, plan->value_count, one);
-    return (uint32_t)plan->value_count - 1;
+    if (!ST_ROOM(plan->values, plan->value_count, plan->value_room)) {
+        plan->failed = true;
+        return NO_VALUE;
+    }
+    plan->values[plan->value_count] = (value){.of = of};
+    return (uint32_t)plan->value_count++;
 }
 
 static void add_step(st_product_layout *plan, const st_step *step, const uses *its)
 {
-    (void)ST_APPEND(plan->arena, plan->steps, plan->step_count, *step);
-    (void)ST_APPEND(plan->arena, plan->uses, plan->uses_count, *its);
+    if (!ST_ROOM(plan->steps, plan->step_count, plan->step_room) ||
+        !ST_ROOM(plan->uses, plan->step_count, plan->uses_room)) {
+        plan->failed = true;
+        return;
+    }
+    plan->steps[plan->step_count] = *step;
+    plan->uses[plan->step_count++] = *its;
 }
 
 /* The value of a slot over the rows of a class; NO_VALUE: a scalar. */
@@ -162,6 +189,8 @@ static uint32_t value_in(st_product_layout *plan, uint32_t slot, int of)
         return slot;
     if (plan->spread_for[slot] != of) {
         const st_step step = {.op = ST_STEP_SPREAD, .spread = &plan->spreads[has][of]};
+        if (!plan->is_spread[has][of])
+            plan->pairs[plan->pair_count++] = (spread_pair){.from = has, .to = of};
         plan->is_spread[has][of] = true;
         plan->spread_for[slot] = of;
         plan->spread_into[slot] = add_value(plan, of);
@@ -220,8 +249,10 @@ static void add_class(st_product_layout *plan, const st_workspace *workspace, si
     if (first == last) {
         for (uint32_t i = 0; i < plan->program->sheet->input_count; i++) {
             const fetch one = {first, i};
-            if (workspace->varies[i] && plan->input_lists[i] == first + 1)
+            if (workspace->varies[i] && plan->input_lists[i] == first + 1) {
                 (void)ST_APPEND(plan->arena, plan->fetches, plan->fetch_count, one);
+                into->is_used = true;
+            }
         }
     }
     for (size_t i = 0; i < plan->program->instruction_count; i++) {
@@ -250,6 +281,8 @@ static void add_class(st_product_layout *plan, const st_workspace *workspace, si
     }
     into->end_step = plan->step_count;
     into->end_turn = plan->turn_count;
+    into->is_used =
+        into->is_used || into->end_step > into->first_step || into->end_turn > into->first_turn;
 }
 
 /* --- registers ------------------------------------------------------------------------------- */
@@ -278,7 +311,7 @@ static void take(register_pool *pool, uint32_t number)
 
 /* Goes through what the steps and turns read and write, in their order; the target is taken first:
  * a kernel never writes where it reads. */
-static void live(register_pool *pool, size_t at, bool is_turn, size_t time)
+static void live(register_pool *pool, size_t at, bool is_turn, uint32_t time)
 {
     st_product_layout *plan = pool->plan;
     const turn *call = is_turn ? &plan->turns[at] : NULL;
@@ -307,7 +340,7 @@ static void live(register_pool *pool, size_t at, bool is_turn, size_t time)
 static void live_all(register_pool *pool)
 {
     st_product_layout *plan = pool->plan;
-    size_t time = 0;
+    uint32_t time = 0;
     size_t next_turn = 0;
     for (size_t step = 0; step <= plan->step_count; step++) {
         for (; next_turn < plan->turn_count && plan->turns[next_turn].step == step; next_turn++)
@@ -323,7 +356,47 @@ static void settle(const st_product_layout *plan, uint32_t *number)
         *number = plan->values[*number].place;
 }
 
-static bool assign_registers(st_product_layout *plan)
+/* Memory that is touched only where rows are picked. */
+static bool make_picks(st_product_layout *plan)
+{
+    const size_t columns = 2 * CLASSES + LISTS + 1 + plan->pair_count;
+    plan->row_of = calloc(columns * padded(plan->most_rows), sizeof *plan->row_of);
+    if (plan->row_of == NULL)
+        return false;
+    plan->picks = plan->row_of + CLASSES * plan->most_rows;
+    plan->prefixes = plan->picks + CLASSES * plan->most_rows;
+    plan->seen = plan->prefixes + LISTS * plan->most_rows;
+    for (size_t i = 0; i < plan->pair_count; i++)
+        plan->pairs[i].numbers = plan->seen + plan->most_rows + i * padded(plan->most_rows);
+    return true;
+}
+
+/* What steps read, and where they write, as entries of `memory`. */
+static bool list_memory(st_product_layout *plan, double *scalars)
+{
+    const uint32_t nothing = (uint32_t)plan->place_count;
+    size_t count = plan->place_count + 1;
+    plan->memory = st_arena_alloc(plan->arena, count + 3 * plan->step_count, sizeof *plan->memory);
+    for (size_t i = 0; plan->memory != NULL && i < plan->step_count; i++) {
+        uses *its = &plan->uses[i];
+        const st_step *step = &plan->steps[i];
+        const double *const same[] = {step->a, step->b, step->c};
+        uint32_t *const entries[] = {&its->a, &its->b, &its->c};
+        settle(plan, &its->out);
+        its->out = its->out == NO_VALUE ? nothing : its->out;
+        for (size_t k = 0; k < 3; k++) {
+            settle(plan, entries[k]);
+            if (*entries[k] != NO_VALUE)
+                continue;
+            *entries[k] = same[k] != NULL ? (uint32_t)count : nothing;
+            if (same[k] != NULL)
+                plan->memory[count++] = scalars + (same[k] - scalars);
+        }
+    }
+    return plan->memory != NULL;
+}
+
+static bool assign_registers(st_product_layout *plan, double *scalars)
 {
     register_pool pool = {.plan = plan};
     uint32_t *next = st_arena_alloc(plan->arena, plan->value_count + 1, sizeof *next);
@@ -337,18 +410,11 @@ static bool assign_registers(st_product_layout *plan)
     for (size_t i = 0; i < plan->fetch_count; i++)
         take(&pool, plan->fetches[i].into);
     live_all(&pool);
-    plan->memory = st_arena_alloc(plan->arena, plan->place_count + 1, sizeof *plan->memory);
-    if (plan->memory == NULL)
-        return false;
     /* From now on only places count. */
+    if (!list_memory(plan, scalars))
+        return false;
     for (size_t i = 0; i < plan->fetch_count; i++)
         settle(plan, &plan->fetches[i].into);
-    for (size_t i = 0; i < plan->step_count; i++) {
-        settle(plan, &plan->uses[i].a);
-        settle(plan, &plan->uses[i].b);
-        settle(plan, &plan->uses[i].c);
-        settle(plan, &plan->uses[i].out);
-    }
     for (size_t i = 0; i < plan->turn_count; i++) {
         settle(plan, &plan->turns[i].out);
         for (size_t k = 0; k < plan->turns[i].call->provider->argument_count; k++)
@@ -357,7 +423,7 @@ static bool assign_registers(st_product_layout *plan)
     size_t blocks = plan->place_count + plan->program->argument_count + 1;
     size_t bytes = blocks * padded(plan->most_rows) * sizeof(double);
     plan->registers = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    return plan->registers != NULL;
+    return plan->registers != NULL && make_picks(plan);
 }
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -367,9 +433,12 @@ static bool begin(st_product_layout *plan)
     const size_t slots = plan->program->slot_count;
     st_arena_destroy(plan->arena);
     free(plan->registers);
+    free(plan->row_of);
     plan->registers = NULL;
-    plan->place_count = plan->value_count = plan->step_count = plan->uses_count = 0;
-    plan->turn_count = plan->fetch_count = plan->copy_count = 0;
+    plan->row_of = NULL;
+    plan->failed = false;
+    plan->place_count = plan->value_count = plan->step_count = 0;
+    plan->turn_count = plan->fetch_count = plan->copy_count = plan->pair_count = 0;
     memset(plan->is_spread, 0, sizeof plan->is_spread);
     plan->arena = st_arena_create();
     if (plan->arena == NULL)
@@ -412,7 +481,8 @@ void st_product_make(st_product_layout *plan, st_workspace *workspace, const st_
     for (size_t length = 0; length < plan->list_count; length++)
         for (size_t first = 0; first + length < plan->list_count; first++)
             add_class(plan, workspace, first, first + length, targets);
-    plan->ready = !st_arena_failed(plan->arena) && assign_registers(plan);
+    plan->ready = !plan->failed && !st_arena_failed(plan->arena) &&
+                  assign_registers(plan, workspace->scalars);
 }
 
 bool st_product_is_ready(const st_product_layout *plan)
@@ -446,6 +516,10 @@ void st_product_destroy(st_product_layout *plan)
     st_arena_destroy(plan->arena);
     free(plan->input_lists);
     free(plan->registers);
+    free(plan->row_of);
+    free(plan->values);
+    free(plan->steps);
+    free(plan->uses);
     free(plan);
 }
 
@@ -460,7 +534,95 @@ static void aim_spread(const row_class *from, const row_class *to, st_spread *sp
     spread->times = from->stride / to->stride;
     spread->left = spread->times - (size_t)(row / to->stride % spread->times);
     spread->period = from->rows;
+    spread->numbers = NULL;
     spread->at = (size_t)(from->period > 0 ? plan % from->period : plan - from->base);
+}
+
+static uint64_t combinations(const st_product *now, size_t first, size_t last)
+{
+    uint64_t count = 1;
+    for (size_t i = first; i <= last; i++)
+        count *= now->counts[i];
+    return count;
+}
+
+bool st_product_is_pickable(const st_product_layout *plan, const st_product *product)
+{
+    uint64_t count = 1;
+    for (size_t i = 0; i < plan->list_count && count <= plan->most_rows; i++)
+        count *= i > 0 ? product->counts[i] : 1;
+    return count <= plan->most_rows && product->counts[0] <= UINT32_MAX / count;
+}
+
+static void find_prefixes(const st_product_layout *plan, const st_product *now, size_t rows)
+{
+    size_t list = plan->list_count - 1;
+    uint32_t *inner = plan->prefixes + list * plan->most_rows;
+    for (size_t row = 0; row < rows; row++)
+        inner[row] = (uint32_t)(now->first + now->picked[row]);
+    for (; list > 0; list--) {
+        uint32_t *outer = inner - plan->most_rows;
+        const uint32_t count = (uint32_t)now->counts[list];
+        for (size_t row = 0; row < rows; row++)
+            outer[row] = inner[row] / count;
+        inner = outer;
+    }
+}
+
+/* The rows of a class are the combinations of its lists that the picked rows come to. */
+static void pick_class(st_product_layout *plan, const st_product *now, size_t of, size_t rows)
+{
+    row_class *into = &plan->classes[of];
+    const uint32_t period = (uint32_t)combinations(now, into->first, into->last);
+    const uint32_t *prefix = plan->prefixes + into->last * plan->most_rows;
+    uint32_t *row_of = plan->row_of + of * plan->most_rows;
+    uint32_t *picks = plan->picks + of * plan->most_rows;
+    uint32_t count = 0;
+    if (into->first == 0) { /* these only rise */
+        for (uint32_t row = 0; row < rows; row++) {
+            if (row == 0 || prefix[row] != prefix[row - 1])
+                picks[count++] = row;
+            row_of[row] = count - 1;
+        }
+    } else {
+        const uint32_t *before = plan->prefixes + (into->first - 1) * plan->most_rows;
+        memset(plan->seen, 0, period * sizeof *plan->seen);
+        for (uint32_t row = 0; row < rows; row++) {
+            uint32_t *seen = &plan->seen[prefix[row] - before[row] * period];
+            if (*seen == 0) {
+                picks[count++] = row;
+                *seen = count;
+            }
+            row_of[row] = *seen - 1;
+        }
+    }
+    into->rows = count;
+}
+
+static void size_picked(st_product_layout *plan, const st_product *now, size_t rows)
+{
+    double *memory = plan->registers;
+    find_prefixes(plan, now, rows);
+    for (size_t i = 0; i < CLASSES; i++) {
+        row_class *into = &plan->classes[i];
+        if (i / LISTS > i % LISTS || i % LISTS >= plan->list_count)
+            continue;
+        if (into->is_used)
+            pick_class(plan, now, i, rows);
+        into->memory = memory;
+        memory += into->registers * padded(into->rows);
+    }
+    for (size_t i = 0; i < plan->pair_count; i++) {
+        const spread_pair *pair = &plan->pairs[i];
+        const uint32_t *row_of = plan->row_of + (size_t)pair->from * plan->most_rows;
+        const uint32_t *picks = plan->picks + (size_t)pair->to * plan->most_rows;
+        const size_t count = plan->classes[pair->to].rows;
+        for (size_t row = 0; row < count; row++)
+            pair->numbers[row] = row_of[picks[row]];
+        for (size_t row = count; row < padded(count); row++)
+            pair->numbers[row] = 0;
+        plan->spreads[pair->from][pair->to].numbers = pair->numbers;
+    }
 }
 
 static void size_classes(st_product_layout *plan, const st_product *now, size_t rows)
@@ -472,12 +634,8 @@ static void size_classes(st_product_layout *plan, const st_product *now, size_t 
             continue;
         /* The rows of the product that those of a class represent, `rows` of them from now->first
          * on. */
-        uint64_t period = 1;
-        into->stride = 1;
-        for (size_t j = into->last + 1; j < plan->list_count; j++)
-            into->stride *= now->counts[j];
-        for (size_t j = into->first; j <= into->last; j++)
-            period *= now->counts[j];
+        const uint64_t period = combinations(now, into->first, into->last);
+        into->stride = combinations(now, into->last + 1, plan->list_count - 1);
         uint64_t begin = now->first / into->stride;
         uint64_t end = (now->first + rows - 1) / into->stride + 1;
         bool is_repeated = into->first > 0 && period * into->stride <= rows;
@@ -487,10 +645,11 @@ static void size_classes(st_product_layout *plan, const st_product *now, size_t 
         into->memory = memory;
         memory += into->registers * padded(into->rows);
     }
-    for (size_t from = 0; from < CLASSES; from++)
-        for (size_t to = 0; to < CLASSES; to++)
-            if (plan->is_spread[from][to])
-                aim_spread(&plan->classes[from], &plan->classes[to], &plan->spreads[from][to]);
+    for (size_t i = 0; i < plan->pair_count; i++) {
+        const spread_pair *pair = &plan->pairs[i];
+        aim_spread(&plan->classes[pair->from], &plan->classes[pair->to],
+                   &plan->spreads[pair->from][pair->to]);
+    }
 }
 
 /* Up to step `end`. */
@@ -504,7 +663,10 @@ static void run_steps(const st_product_layout *plan, const st_workspace *workspa
 void st_product_run(st_product_layout *plan, st_workspace *workspace, const st_product *product,
                     const st_targets *targets)
 {
-    size_classes(plan, product, targets->rows);
+    if (product->picked != NULL)
+        size_picked(plan, product, targets->rows);
+    else
+        size_classes(plan, product, targets->rows);
     for (size_t i = 0; i < plan->place_count; i++) {
         const row_class *its = &plan->classes[plan->places[i].of];
         plan->memory[i] = its->memory + plan->places[i].number * padded(its->rows);
@@ -512,18 +674,25 @@ void st_product_run(st_product_layout *plan, st_workspace *workspace, const st_p
     for (size_t i = 0; i < plan->step_count; i++) {
         const uses *its = &plan->uses[i];
         st_step *step = &plan->steps[i];
-        step->a = its->a != NO_VALUE ? plan->memory[its->a] : step->a;
-        step->b = its->b != NO_VALUE ? plan->memory[its->b] : step->b;
-        step->c = its->c != NO_VALUE ? plan->memory[its->c] : step->c;
-        step->out = its->out != NO_VALUE ? plan->memory[its->out] : step->out;
+        step->a = plan->memory[its->a];
+        step->b = plan->memory[its->b];
+        step->c = plan->memory[its->c];
+        step->out = plan->memory[its->out];
     }
     for (size_t i = 0; i < plan->fetch_count; i++) {
         const fetch *one = &plan->fetches[i];
-        const row_class *its = &plan->classes[class_of_lists(one->list, one->list)];
+        const size_t of = (size_t)class_of_lists(one->list, one->list);
+        const row_class *its = &plan->classes[of];
         const size_t count = product->counts[one->list];
         size_t digit = (size_t)(its->base % count);
         double *into = plan->memory[one->into];
-        for (size_t row = 0; row < its->rows; row++) {
+        for (size_t row = 0; product->picked != NULL && row < its->rows; row++) {
+            const size_t pick = plan->picks[of * plan->most_rows + row];
+            into[row] =
+                product
+                    ->lists[one->list][plan->prefixes[one->list * plan->most_rows + pick] % count];
+        }
+        for (size_t row = 0; product->picked == NULL && row < its->rows; row++) {
             into[row] = product->lists[one->list][digit];
             digit = digit + 1 == count ? 0 : digit + 1;
         }

@@ -25,6 +25,8 @@ void st_product_destroy(st_product_layout *plan); /* NULL is fine */
  */
 void st_product_make(st_product_layout *plan, st_workspace *workspace, const st_targets *targets);
 bool st_product_is_ready(const st_product_layout *plan);
+/* Whether some of the product's rows may be picked: its lists are short enough for it. */
+bool st_product_is_pickable(const st_product_layout *plan, const st_product *product);
 
 /* The steps over all rows of `targets`, at most as many as were announced. */
 void st_product_run(st_product_layout *plan, st_workspace *workspace, const st_product *product,

@@ -13,6 +13,8 @@
 #include "program/scalar.h"
 #include "program/workspace.h"
 
+#include "base/lists.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +76,8 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->copies = calloc(outputs + program->check_count + 1, sizeof(st_copy));
     workspace->turns = calloc(program->instruction_count + 1, sizeof(st_turn));
     workspace->fills = calloc(outputs + program->check_count + 1, sizeof(st_fill));
-    workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(uint32_t));
+    workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(st_instruction));
+    workspace->scalar_inputs = calloc(program->sheet->input_count + 1, sizeof(uint32_t));
     workspace->scalar_calls = calloc(program->call_count + 1, sizeof(uint32_t));
     workspace->levels = calloc(program->slot_count + 1, sizeof(uint8_t));
     workspace->needed = calloc(program->slot_count + 1, sizeof(bool));
@@ -90,7 +93,7 @@ st_workspace *st_workspace_create(const st_program *program)
         workspace->arguments, workspace->steps,    workspace->fetches,     workspace->copies,
         workspace->turns,     workspace->fills,    workspace->scalar_list, workspace->scalar_calls,
         workspace->levels,    workspace->needed,   workspace->next_output, workspace->first_output,
-        workspace->places,    workspace->last_use, workspace->free_places,
+        workspace->places,    workspace->last_use, workspace->free_places, workspace->scalar_inputs,
     };
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (parts[i] == NULL) {
@@ -137,6 +140,7 @@ void st_workspace_destroy(st_workspace *workspace)
     free(workspace->turns);
     free(workspace->fills);
     free(workspace->scalar_list);
+    free(workspace->scalar_inputs);
     free(workspace->scalar_calls);
     free(workspace->levels);
     free(workspace->needed);
@@ -361,21 +365,23 @@ void st_paced_run(st_workspace *workspace, const st_paced *paced)
         /* Scalars of a level that has changed, or of a faster one. */
         const st_column *inputs = paced->inputs;
         const unsigned level = paced->level;
-        const st_program *program = workspace->program;
-        for (size_t i = 0; i < program->sheet->input_count; i++)
-            if (!workspace->varies[i] && workspace->levels[i] >= level)
-                workspace->scalars[i] = inputs[i].values[0];
-        for (size_t i = 0; i < workspace->scalar_count; i++) {
-            const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
-            if (workspace->levels[instruction->target] >= level)
-                st_layout_settle(workspace, instruction);
+        const st_instruction *list = workspace->scalar_list;
+        size_t first = 0;
+        for (size_t i = 0; i < workspace->scalar_input_count; i++) {
+            const uint32_t input = workspace->scalar_inputs[i];
+            if (workspace->levels[input] >= level)
+                workspace->scalars[input] = inputs[input].values[0];
         }
+        ST_BISECT(first, workspace->scalar_count, workspace->levels[list[middle].target] < level);
+        st_scalars_run(workspace->program, list + first, workspace->scalars);
     }
     if (paced->level == 0 && workspace->product != NULL)
         st_product_make(workspace->product, workspace, &targets);
     if (paced->refused != NULL)
         memset(paced->refused, 0, paced->rows * sizeof *paced->refused);
-    const bool whole = paced->refused == NULL && st_product_is_ready(workspace->product);
+    const bool whole = paced->refused == NULL && st_product_is_ready(workspace->product) &&
+                       (paced->product == NULL || paced->product->picked == NULL ||
+                        st_product_is_pickable(workspace->product, paced->product));
     run_rows(workspace, &targets, whole ? paced->product : NULL);
     if (paced->refused != NULL) {
         /* The same of calls that are the same in all rows. */

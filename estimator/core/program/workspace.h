@@ -62,8 +62,12 @@ struct st_workspace {
     size_t turn_count;
     st_fill *fills;
     size_t fill_count;
-    uint32_t *scalar_list; /* instructions that are the same for all rows, and may change */
+    /* Instructions that are the same for all rows, and may change: by level, and in one level in
+     * the order of single rows; one of ST_OP_CONSTANT ends them. */
+    st_instruction *scalar_list;
     size_t scalar_count;
+    uint32_t *scalar_inputs; /* inputs of the same kind */
+    size_t scalar_input_count;
     uint32_t *scalar_calls; /* calls that are the same in all rows, as instructions */
     size_t scalar_call_count;
     uint8_t *levels;       /* per slot, when the inputs have levels */
@@ -94,7 +98,7 @@ static inline double *st_target_of(const st_workspace *workspace, const st_targe
 {
     size_t count = workspace->program->output_count;
     if (output < count)
-        return targets->outputs[output];
+        return targets->outputs == NULL ? NULL : targets->outputs[output];
     return targets->checks == NULL ? NULL : targets->checks[output - count];
 }
 

@@ -764,13 +764,19 @@ static void fill_list(const double *values, size_t count, uint64_t stride, uint6
 {
     size_t digit = (size_t)(first / stride % count);
     uint64_t left = stride - first % stride;
-    for (size_t row = 0; row < rows;) {
-        const size_t end = left < rows - row ? row + (size_t)left : rows;
+    const size_t around = stride * count < rows ? (size_t)stride * count : rows;
+    for (size_t row = 0; row < around;) {
+        const size_t end = left < around - row ? row + (size_t)left : around;
         const double value = values[digit];
         while (row < end)
             column[row++] = value;
         digit = digit + 1 == count ? 0 : digit + 1;
         left = stride;
+    }
+    /* What is there again and again, twice as much each time. */
+    for (size_t row = around, more = 0; row < rows; row += more) {
+        more = row < rows - row ? row : rows - row;
+        memcpy(column + row, column, more * sizeof *column);
     }
 }
 

@@ -169,8 +169,10 @@ typedef struct st_space_run_rows {
 /* Inputs that are constant over many rows: what depends only on them is computed once for these. */
 typedef struct st_slow {
     st_workspace *workspace;
-    st_column *columns; /* per input */
-    double *values;     /* per input */
+    st_workspace *judge; /* as that of the worker */
+    unsigned level;      /* as that of the worker */
+    st_column *columns;  /* per input */
+    double *values;      /* per input */
     uint8_t *levels; /* per input: 1 for the slow ones, 2 for those that differ from row to row */
     uint8_t *lists;  /* per input: 1 + the list of the product that its values come from; 0: none */
     bool laid_out;
@@ -181,9 +183,12 @@ typedef struct st_space_worker {
     st_arena *arena; /* holds all of it, itself too */
     const st_space *space;
     st_workspace **workspaces; /* per variant, then per variant those of whole programs */
-    st_column *columns;        /* per input */
-    double **inputs;           /* per varying input, those that axes drive first */
-    size_t *varying;           /* which inputs they are */
+    st_workspace *judge;       /* of checks alone, where the values of rejected rows are not needed;
+                                * NULL until then */
+    unsigned level;     /* the outermost that has moved since the first of the workspaces ran */
+    st_column *columns; /* per input */
+    double **inputs;    /* per varying input, those that axes drive first */
+    size_t *varying;    /* which inputs they are */
     size_t varying_count;
     const double *group_sizes[ST_SPACE_ORDER_GROUPS]; /* per row; NULL: as the space says */
     const bool *infeasible; /* per row: not a plan, see st_reason_infeasible; NULL: none */
@@ -214,6 +219,7 @@ typedef struct st_space_worker {
                       */
     bool kept_alone; /* the values of rejected rows are not needed */
     bool checks_laid_out; /* as all_checks in the last run */
+    bool judged_laid_out; /* checks ran first in the last run */
     size_t rows;
     uint64_t first;
 } st_space_worker;

@@ -6,16 +6,23 @@
 #include "program/rates.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- workers --------------------------------------------------------------------------------- */
 
-/* Columns of a block each, or NULL where the arena has failed. */
+/* Columns of a block each, or NULL when out of memory. Those that nobody writes cost nothing, as
+ * they would in an arena, which takes huge pages. */
 static double **make_columns(const st_space_worker *worker, size_t count)
 {
     double **columns = st_arena_alloc(worker->arena, count + 1, sizeof *columns);
+    double *rows = calloc(count + 1, ST_SPACE_BLOCK * sizeof *rows);
+    if (rows == NULL || !st_arena_defer(worker->arena, free, rows)) {
+        free(rows);
+        return NULL;
+    }
     for (size_t i = 0; columns != NULL && i < count; i++)
-        columns[i] = st_arena_alloc(worker->arena, ST_SPACE_BLOCK, sizeof **columns);
+        columns[i] = rows + i * ST_SPACE_BLOCK;
     return columns;
 }
 
@@ -45,6 +52,12 @@ static st_workspace *make_workspace(const st_space_worker *worker, size_t number
     return NULL;
 }
 
+/* Whether checks may run alone: rows have one program, and no plugin that might refuse them. */
+static bool has_judge(const st_space *space)
+{
+    return space->variant_count == 1 && space->plugin_count == 0 && space->check_count > 0;
+}
+
 static bool make_workspaces(st_space_worker *worker)
 {
     const st_space *space = worker->space;
@@ -63,7 +76,12 @@ static bool make_workspaces(st_space_worker *worker)
         levels[pace_space->driven[i].input] = (uint8_t)(pace_space->driven[i].axis + 1);
     for (size_t i = 0; i < workspace_count(pace_space); i++)
         st_paced_begin(worker->workspaces[i], levels);
-    return true;
+    if (!has_judge(space))
+        return true;
+    worker->judge = make_workspace(worker, 0);
+    if (worker->judge != NULL)
+        st_paced_begin(worker->judge, levels);
+    return worker->judge != NULL;
 }
 
 double *st_space_worker_add(st_space_worker *worker, size_t input)
@@ -85,11 +103,13 @@ static st_slow *make_slow(const st_space_worker *worker)
 {
     size_t inputs = worker->space->base.input_count + 1;
     st_workspace *workspace = make_workspace(worker, 0);
+    st_workspace *judge = has_judge(worker->space) ? make_workspace(worker, 0) : workspace;
     st_slow *slow = st_arena_alloc(worker->arena, 1, sizeof *slow);
-    if (slow == NULL || workspace == NULL)
+    if (slow == NULL || workspace == NULL || judge == NULL)
         return NULL;
     *slow = (st_slow){
         .workspace = workspace,
+        .judge = judge,
         .columns = st_arena_alloc(worker->arena, inputs, sizeof *slow->columns),
         .values = st_arena_alloc(worker->arena, inputs, sizeof *slow->values),
         .levels = st_arena_alloc(worker->arena, inputs, sizeof *slow->levels),
@@ -136,10 +156,12 @@ static unsigned move_slow(st_space_worker *worker, size_t first)
             else
                 out_slow->levels[i] = worker->columns[i].stride != 0 ? 2 : 0;
         }
-        st_paced_begin(out_slow->workspace, out_slow->levels);
-        /* Without memory for it rows are computed one by one. */
-        (void)st_paced_product(out_slow->workspace, out_slow->lists, ST_PRODUCT_LISTS,
-                               ST_SPACE_BLOCK);
+        st_workspace *const both[] = {out_slow->workspace, out_slow->judge};
+        for (size_t i = 0; i < (has_judge(worker->space) ? 2 : 1); i++) {
+            st_paced_begin(both[i], out_slow->levels);
+            /* Without memory for it rows are computed one by one. */
+            (void)st_paced_product(both[i], out_slow->lists, ST_PRODUCT_LISTS, ST_SPACE_BLOCK);
+        }
     }
     for (size_t i = 0; i < worker->varying_count; i++) {
         size_t input = worker->varying[i];
@@ -152,8 +174,8 @@ static unsigned move_slow(st_space_worker *worker, size_t first)
     return level;
 }
 
-/* What holds rows: inputs, digits, results and failures. */
-static void make_rows(st_space_worker *worker)
+/* What holds rows: inputs, digits, results and failures; false when out of memory. */
+static bool make_rows(st_space_worker *worker)
 {
     const st_space *space = worker->space;
     st_arena *arena = worker->arena;
@@ -171,6 +193,7 @@ static void make_rows(st_space_worker *worker)
         worker->spare_refused =
             st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->spare_refused);
     }
+    return worker->outputs != NULL && worker->checks != NULL && worker->spare != NULL;
 }
 
 static bool make_all(st_space_worker *worker)
@@ -204,8 +227,7 @@ static bool make_all(st_space_worker *worker)
     worker->varying = st_arena_alloc(arena, inputs, sizeof *worker->varying);
     worker->laid_out = st_arena_alloc(arena, workspace_count(list_space), sizeof *worker->laid_out);
     worker->outputs_at = st_arena_alloc(arena, outputs, sizeof *worker->outputs_at);
-    make_rows(worker);
-    if (!make_workspaces(worker))
+    if (!make_rows(worker) || !make_workspaces(worker))
         return false;
     /* What nothing drives stays at its value for good. */
     const st_space *space = worker->space;
@@ -437,6 +459,59 @@ static unsigned move_outer_axes(st_space_worker *worker, size_t row)
     return level;
 }
 
+/* Whether checks run first, and the rest for the rows alone that these do not reject. */
+static bool is_judged(const st_space_worker *worker)
+{
+    return worker->kept_alone && !worker->all_checks && worker->judge != NULL;
+}
+
+/* The rows of a judged piece that no check rejects for good. */
+static size_t pick_kept(const st_space_worker *worker, const double *failures, size_t rows)
+{
+    const st_space *space = worker->space;
+    const double settled = space->replayed != NULL ? (double)space->variants[0].settled_checks
+                                                   : (double)st_reason_no_value(space);
+    size_t picked = 0;
+    for (size_t row = 0; row < rows; row++) {
+        worker->picked[picked] = (uint32_t)row;
+        picked += failures[row] > settled ? 1 : 0;
+    }
+    return picked;
+}
+
+/* Runs a piece: what its checks need, and then its outputs in the rows that these keep. */
+static void run_judged(st_space_worker *worker, st_paced run, bool slow)
+{
+    const st_space *space = worker->space;
+    const size_t outputs = st_space_outputs(space);
+    st_column *columns = slow ? worker->slow->columns : worker->columns;
+    unsigned *level = slow ? &worker->slow->level : &worker->level;
+    st_product some = run.product != NULL ? *run.product : (st_product){0};
+    run.outputs = NULL;
+    st_paced_run(slow ? worker->slow->judge : worker->judge, &run);
+    const size_t picked = pick_kept(worker, run.failures, run.rows);
+    *level = run.level < *level ? run.level : *level;
+    if (picked == 0)
+        return;
+    const bool all = picked == run.rows;
+    for (size_t i = 0; i < worker->varying_count && !all; i++) {
+        st_column *column = &columns[worker->varying[i]];
+        for (size_t row = 0; row < picked && column->stride != 0; row++)
+            worker->spare_inputs[i][row] = column->values[worker->picked[row]];
+        column->values = column->stride != 0 ? worker->spare_inputs[i] : column->values;
+    }
+    some.picked = all ? NULL : worker->picked;
+    run.product = run.product != NULL ? &some : NULL;
+    run.outputs = all ? worker->outputs_at : worker->spare;
+    run.failures = NULL;
+    run.level = *level;
+    run.rows = picked;
+    st_paced_run(slow ? worker->slow->workspace : worker->workspaces[0], &run);
+    *level = UNCHANGED;
+    if (!all)
+        scatter(worker, worker->spare, worker->outputs_at, outputs, picked);
+}
+
 static void run_piece(st_space_worker *worker, size_t first, const st_space_run_rows *piece)
 {
     const st_space *space = worker->space;
@@ -454,16 +529,16 @@ static void run_piece(st_space_worker *worker, size_t first, const st_space_run_
                     .product = piece->product.counts != NULL ? &piece->product : NULL};
     for (size_t i = 0; i < outputs; i++)
         worker->outputs_at[i] = worker->outputs[i] + first;
-    for (size_t i = 0; i < space->check_count; i++)
+    for (size_t i = 0; i < space->check_count && worker->all_checks; i++)
         worker->outputs_at[outputs + i] = worker->checks[i] + first;
-    if (slow) {
-        st_paced_run(worker->slow->workspace, &run);
+    for (size_t i = 0; i < worker->varying_count && !slow; i++)
+        worker->columns[worker->varying[i]].values = worker->inputs[i] + first;
+    worker->laid_out[0] = worker->laid_out[0] || !slow;
+    if (is_judged(worker)) {
+        run_judged(worker, run, slow);
         return;
     }
-    for (size_t i = 0; i < worker->varying_count; i++)
-        worker->columns[worker->varying[i]].values = worker->inputs[i] + first;
-    st_paced_run(worker->workspaces[0], &run);
-    worker->laid_out[0] = true;
+    st_paced_run(slow ? worker->slow->workspace : worker->workspaces[0], &run);
     if (worker->all_checks)
         fill_checks(worker, 0, rows, worker->outputs_at + outputs);
 }
@@ -597,9 +672,13 @@ size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *in
 void st_space_compute(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
-    if (worker->checks_laid_out != worker->all_checks) {
+    if (worker->checks_laid_out != worker->all_checks ||
+        worker->judged_laid_out != is_judged(worker)) {
         memset(worker->laid_out, 0, workspace_count(worker->space) * sizeof *worker->laid_out);
+        if (worker->slow != NULL)
+            worker->slow->laid_out = false;
         worker->checks_laid_out = worker->all_checks;
+        worker->judged_laid_out = is_judged(worker);
     }
     if (space->variant_count > 1)
         run_variants(worker, rows);

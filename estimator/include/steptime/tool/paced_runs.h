@@ -11,8 +11,8 @@ typedef struct st_paced {
     /* The outermost level whose inputs differ from the run before; 0: lay the run out anew. */
     unsigned level;
     size_t rows;
-    double *const *outputs;
-    double *const *checks; /* NULL, or: only those that differ from row to row are written */
+    double *const *outputs; /* each NULL, or all: not wanted, in all runs of the same layout */
+    double *const *checks;  /* NULL, or: only those that differ from row to row are written */
     const struct st_check_codes *codes; /* per check, kept like the inputs */
     double *failures; /* per row the least that its checks say, infinity where all hold;
                        * NULL: not wanted, in this and all runs of the same layout */
