@@ -554,6 +554,28 @@ TEST(names_of_kernels_are_read)
     st_arena_destroy(arena);
 }
 
+/* Calls that are alike in all but their times share what the log has of them. */
+TEST_WITH(equal_calls_share_their_record, make_world, drop_world)
+{
+    world *own = *state;
+    write_rank(own->folder, 0, 1, 0);
+    const st_run *run = import(own, &plain)->run;
+    const st_worker *worker = &run->workers[0];
+    size_t alike = 0;
+    size_t shared = 0;
+    for (size_t i = 0; i < worker->call_count; i++)
+        for (size_t j = 0; j < i; j++) {
+            bool same = memcmp(worker->calls[i].record, worker->calls[j].record,
+                               sizeof(st_log_record)) == 0;
+            alike += same;
+            shared += same && worker->calls[i].record == worker->calls[j].record;
+        }
+    assert_true(alike > 0);
+    assert_int_equal(shared, alike);
+    assert_true(run->record_count < worker->call_count);
+    assert_true(sizeof(st_worker_call) < sizeof(st_log_record));
+}
+
 /* What rules make of a launch: numbers of a structure, whole numbers, one size of it. */
 typedef struct rule_case {
     const char *name;

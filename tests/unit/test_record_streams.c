@@ -647,15 +647,15 @@ TEST_WITH(measured_calls_get_what_they_put_on_the_gpu, make_world, drop_world)
     assert_int_equal(imported->run->workers[0].thread_count, 3);
     for (size_t i = 0; i < COUNT(expected); i++) {
         const st_worker_call *call = call_at(imported, i);
-        assert_int_equal(call->record.kind, expected[i].kind);
+        assert_int_equal(call->record->kind, expected[i].kind);
         assert_int_equal(call->thread, expected[i].thread);
         assert_int_equal(call->behind, expected[i].behind);
         assert_int_equal(call->order, i);
-        assert_int_equal(call->record.flags & ST_LOG_ASYNC, expected[i].flags);
+        assert_int_equal(call->record->flags & ST_LOG_ASYNC, expected[i].flags);
         assert_int_equal(call->times->length_ns, expected[i].length_ns);
-        assert_int_equal(call->record.begin_ns, 1000 + 500 * expected[i].begin);
-        assert_int_equal(call->record.length_ns, expected[i].behind == 0 ? 50 : 0);
-        assert_int_equal(call->record.call == 0, expected[i].behind > 0);
+        assert_int_equal(call->begin_ns, 1000 + 500 * expected[i].begin);
+        assert_int_equal(call->length_ns, expected[i].behind == 0 ? 50 : 0);
+        assert_int_equal(call->record->call == 0, expected[i].behind > 0);
     }
 }
 
@@ -712,7 +712,7 @@ TEST_WITH(measured_default_streams_are_stream_0, make_world, drop_world)
     end_log(log, 0);
     const st_imported *imported = import(own);
     for (size_t i = 0; i < COUNT(streams); i++)
-        assert_int_equal(call_at(imported, i)->record.launch.stream, named[i]);
+        assert_int_equal(call_at(imported, i)->record->launch.stream, named[i]);
 }
 
 TESTS(record_streams);

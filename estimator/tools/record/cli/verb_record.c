@@ -366,8 +366,8 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
                       "see 'steptime trace import' for the errors",
                       (unsigned long long)outcome->unreadable, (unsigned long long)outcome->logs);
     struct statvfs disk;
-    if (outcome->cut_logs + outcome->unreadable > 0 && statvfs(folder, &disk) == 0 &&
-        (uint64_t)disk.f_bavail * disk.f_frsize < LEAST_FREE)
+    if (outcome->cut_logs + outcome->unreadable > 0 && folder != NULL &&
+        statvfs(folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < LEAST_FREE)
         (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = folder},
                       "no space left for the logs, which miss calls" ST_FOUND
                       "%llu KiB free" ST_HINT "record into another folder: -o FOLDER",

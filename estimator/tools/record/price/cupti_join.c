@@ -25,7 +25,7 @@ enum { MOST_STREAMS = 4096 };
 
 static bool is_task(const st_worker_call *call)
 {
-    return call->measured && call->times->thread == 0;
+    return call->times != NULL && call->times->thread == 0;
 }
 
 static int order_tasks(const void *left, const void *right)
@@ -34,7 +34,7 @@ static int order_tasks(const void *left, const void *right)
     const st_worker_call *b = *(st_worker_call *const *)right;
     int order = ST_ORDER(a->times->correlation, b->times->correlation);
     if (order == 0)
-        order = ST_ORDER(a->record.begin_ns, b->record.begin_ns);
+        order = ST_ORDER(a->begin_ns, b->begin_ns);
     return order != 0 ? order : ST_ORDER(a->order, b->order);
 }
 
@@ -66,7 +66,7 @@ static void give_products(const task_joiner *joiner)
             part++;
         bool found =
             part < joiner->part_count && joiner->parts[part]->times->correlation == correlation;
-        if (found && task->record.kind == ST_LOG_LAUNCH && task->shape != ST_NO_INDEX)
+        if (found && task->record->kind == ST_LOG_LAUNCH && task->shape != ST_NO_INDEX)
             all[count++] = (launched){joiner->parts[part]->times->product, task->times->length_ns,
                                       task, joiner->parts[part]};
     }
@@ -107,17 +107,19 @@ static void join_call(task_joiner *joiner, const st_worker_call *call, uint32_t 
         if (joiner->tasks[i]->times->correlation != correlation || joiner->tasks[i]->behind != 0)
             break; /* or another call of this number has them, which only a broken log has */
         st_worker_call made = *joiner->tasks[i];
-        made.record.begin_ns = call->record.begin_ns;
-        made.record.length_ns = behind == 0 ? call->record.length_ns : 0;
-        made.record.status = call->record.status;
+        st_log_record record = *made.record;
+        made.begin_ns = call->begin_ns;
+        made.length_ns = behind == 0 ? call->length_ns : 0;
         made.name = behind == 0 ? call->name : made.name;
-        made.record.call = behind == 0 ? call->record.call : 0;
         made.thread = thread;
-        made.behind = behind++;
+        made.behind = behind;
+        record.status = call->record->status;
+        record.call = behind++ == 0 ? call->record->call : 0;
         /* A copy that the host does not wait for has Async in its name. */
-        if (made.record.kind == ST_LOG_COPY &&
+        if (record.kind == ST_LOG_COPY &&
             strstr(joiner->run->names->texts[call->name], "Async") != NULL)
-            made.record.flags |= ST_LOG_ASYNC;
+            record.flags |= ST_LOG_ASYNC;
+        made.record = st_run_record(joiner->run, &record);
         (void)ST_APPEND(joiner->run->arena, joiner->joined, joiner->joined_count, made);
         joiner->tasks[i]->behind = 1; /* has its call */
     }
@@ -131,6 +133,10 @@ static void join_call(task_joiner *joiner, const st_worker_call *call, uint32_t 
 void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads, uint64_t *lost)
 {
     task_joiner joiner = {.run = run, .worker = worker};
+    for (size_t i = 0; i < worker->call_count; i++)
+        joiner.measured_count += worker->calls[i].times != NULL;
+    if (joiner.measured_count == 0)
+        return;
     joiner.tasks =
         st_arena_alloc(joiner.run->arena, joiner.worker->call_count + 1, sizeof *joiner.tasks);
     joiner.parts =
@@ -138,24 +144,21 @@ void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threa
     joiner.is_default = st_arena_alloc(joiner.run->arena, MOST_STREAMS, sizeof *joiner.is_default);
     for (size_t i = 0; i < joiner.worker->call_count; i++) {
         st_worker_call *call = &joiner.worker->calls[i];
-        joiner.measured_count += call->measured;
-        if (is_task(call) && call->record.kind == ST_LOG_GEMM)
+        if (is_task(call) && call->record->kind == ST_LOG_GEMM)
             joiner.parts[joiner.part_count++] = call;
         else if (is_task(call))
             joiner.tasks[joiner.task_count++] = call;
-        bool names =
-            call->record.kind == ST_LOG_STREAM_CREATE && (call->record.flags & ST_LOG_DEFAULT) != 0;
-        if (names && call->record.stream.stream < MOST_STREAMS)
-            joiner.is_default[call->record.stream.stream] = true;
+        bool names = call->record->kind == ST_LOG_STREAM_CREATE &&
+                     (call->record->flags & ST_LOG_DEFAULT) != 0;
+        if (names && call->record->stream.stream < MOST_STREAMS)
+            joiner.is_default[call->record->stream.stream] = true;
     }
     st_sort(joiner.tasks, joiner.task_count, sizeof *joiner.tasks, order_tasks);
     st_sort(joiner.parts, joiner.part_count, sizeof *joiner.parts, order_tasks);
     give_products(&joiner);
-    if (joiner.measured_count == 0)
-        return;
     for (size_t i = 0; i < joiner.worker->call_count; i++) {
         const st_worker_call *call = &joiner.worker->calls[i];
-        if (!call->measured)
+        if (call->times == NULL)
             (void)ST_APPEND(run->arena, joiner.joined, joiner.joined_count, *call);
         else if (!is_task(call)) /* parts are gone with that */
             join_call(&joiner, call, thread_of(run, threads, call->times->thread));
@@ -166,11 +169,12 @@ void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threa
         *lost += joiner.tasks[i]->behind == 0;
     /* CUPTI counts default streams among the others. */
     for (size_t i = 0; i < joiner.joined_count; i++) {
-        st_log_record *record = &joiner.joined[i].record;
-        const uint32_t *stream = st_record_stream(record);
+        st_log_record record = *joiner.joined[i].record;
+        const uint32_t *stream = st_record_stream(&record);
         if (stream == NULL || *stream >= MOST_STREAMS || !joiner.is_default[*stream])
             continue;
-        memset((char *)record + ((const char *)stream - (const char *)record), 0, sizeof *stream);
+        memset((char *)&record + ((const char *)stream - (const char *)&record), 0, sizeof *stream);
+        joiner.joined[i].record = st_run_record(run, &record);
     }
     worker->calls = joiner.joined;
     worker->call_count = joiner.joined_count;

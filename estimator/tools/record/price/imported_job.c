@@ -88,7 +88,7 @@ static void add_recorded(comparison *c)
         sides *row = NULL;
         if (task->meet != ST_NO_INDEX) {
             const st_log_record *record =
-                &walked->worker->calls[walked->meets[task->meet].what].record;
+                walked->worker->calls[walked->meets[task->meet].what].record;
             size_t part =
                 part_of_group(c, &record->collective,
                               st_groups_find(imported->groups, (uint32_t)c->worker, record));

@@ -58,9 +58,9 @@ static void put_place(trace_writer *writer, int64_t process, int64_t track)
 static void write_memory(trace_writer *writer, size_t index)
 {
     const st_worker_call *call = &writer->worker->calls[index];
-    const st_log_memory *memory = &call->record.memory;
+    const st_log_memory *memory = &call->record->memory;
     char time[ST_MICROSECONDS_TEXT];
-    bool frees = call->record.kind == ST_LOG_FREE;
+    bool frees = call->record->kind == ST_LOG_FREE;
     st_buffer_printf(
         writer->out,
         ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\","
@@ -72,7 +72,7 @@ static void write_memory(trace_writer *writer, size_t index)
                      "\"Addr\":%llu,\"Bytes\":%s%llu,\"Device Type\":1,\"Device Id\":%u,"
                      "\"Total Allocated\":%llu,\"Total Reserved\":%llu}}",
                      (unsigned long long)memory->pointer, frees ? "-" : "",
-                     (unsigned long long)memory->charged_bytes, (unsigned)call->record.device,
+                     (unsigned long long)memory->charged_bytes, (unsigned)call->record->device,
                      (unsigned long long)memory->live_bytes,
                      (unsigned long long)memory->live_bytes);
 }
@@ -105,7 +105,7 @@ static void write_collective(trace_writer *writer, const st_walk_task *task)
     for (uint32_t i = task->meet; i != ST_NO_INDEX; i = writer->walked->meets[i].next)
         if (writer->walked->meets[i].instance < meet->instance)
             meet = &writer->walked->meets[i];
-    const st_log_record *record = &writer->worker->calls[meet->what].record;
+    const st_log_record *record = writer->worker->calls[meet->what].record;
     const st_log_collective *collective = &record->collective;
     const st_communicator *group = st_groups_find(writer->imported->groups, writer->index, record);
     uint64_t ranks = group != NULL && group->ranks > 0 ? (uint64_t)group->ranks : 1;
@@ -142,7 +142,7 @@ static const char *task_name(const trace_writer *writer, const st_worker_call *c
 {
     static const char *const copies[] = {"Memcpy HtoH", "Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD",
                                          "Memcpy PtoP"};
-    const st_log_record *record = &call->record;
+    const st_log_record *record = call->record;
     const st_task_shape *shape =
         call->shape != ST_NO_INDEX ? &writer->imported->run->shapes[call->shape] : NULL;
     *category = "kernel";
@@ -187,7 +187,7 @@ static void write_task(trace_writer *writer, const st_walk_task *task)
     if (task->meet != ST_NO_INDEX) {
         write_collective(writer, task);
     } else {
-        const st_log_record *record = &call->record;
+        const st_log_record *record = call->record;
         const st_log_launch *launch = &record->launch;
         const st_task_shape *shape = &writer->imported->run->shapes[call->shape];
         const st_price *price = &writer->imported->shape_prices[call->shape];
@@ -252,7 +252,7 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
     st_buffer_text(writer.out, "},\"traceEvents\":[");
     write_steps(&writer);
     for (size_t i = 0; i < writer.worker->call_count; i++) {
-        const st_log_record *record = &writer.worker->calls[i].record;
+        const st_log_record *record = writer.worker->calls[i].record;
         if (record->call == 0 || record->kind == ST_LOG_END || record->kind == ST_LOG_FORKED ||
             record->kind == ST_LOG_MARK)
             continue;

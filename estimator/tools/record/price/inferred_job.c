@@ -75,7 +75,7 @@ static void add_message(shown *s, size_t worker, const st_walk_worker *walked,
                         const st_walk_task *task)
 {
     for (uint32_t j = task->meet; j != ST_NO_INDEX; j = walked->meets[j].next) {
-        const st_log_record *record = &walked->worker->calls[walked->meets[j].what].record;
+        const st_log_record *record = walked->worker->calls[walked->meets[j].what].record;
         const st_log_collective *made = &record->collective;
         message found = {.group = st_groups_find(s->imported->groups, (uint32_t)worker, record),
                          .operation = (st_log_operation)made->operation,
@@ -119,7 +119,7 @@ static void count_tasks(shown *s, size_t worker, st_arena *arena)
             if (pass == 1)
                 continue;
             s->counts[shape]++;
-            s->graphs |= walked->worker->calls[task->call].record.kind == ST_LOG_GRAPH_LAUNCH;
+            s->graphs |= walked->worker->calls[task->call].record->kind == ST_LOG_GRAPH_LAUNCH;
             if (s->imported->run->shapes[shape].form == ST_FORM_PRODUCT)
                 s->product_lane = task->lane;
         }
@@ -696,7 +696,7 @@ static double count_peers(const st_imported *imported, size_t worker)
     int32_t found[2] = {-1, -1};
     size_t count = 0;
     for (size_t i = 0; i < from->call_count && count < 2; i++) {
-        const st_log_record *record = &from->calls[i].record;
+        const st_log_record *record = from->calls[i].record;
         const st_log_collective *made = &record->collective;
         if (record->kind == ST_LOG_COLLECTIVE && made->operation == ST_LOG_SEND &&
             (count == 0 || found[0] != made->peer))

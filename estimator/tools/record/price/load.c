@@ -46,6 +46,7 @@ typedef struct loader {
     size_t kernel_count;
     const st_run_options *options;
     st_errors *errors;
+    const char *reading; /* the log */
     log_file *files;
     size_t file_count;
     logged_process *processes;
@@ -107,10 +108,10 @@ static uint32_t intern(st_run *run, const char *text)
 }
 
 /* The task of a record, as a shape of the run. */
-static void take_shape(run_loader *loader, const st_log *log, st_worker_call *call)
+static void take_shape(run_loader *loader, const st_log *log, const st_log_record *record,
+                       st_worker_call *call)
 {
     st_task_shape shape;
-    const st_log_record *record = &call->record;
     const char *of = st_log_text(log, record->call);
     call->shape = ST_NO_INDEX;
     if (record->kind == ST_LOG_LAUNCH) {
@@ -127,13 +128,12 @@ static void take_shape(run_loader *loader, const st_log *log, st_worker_call *ca
     call->shape = st_run_shape(loader->run, &shape);
 }
 
-static st_status take_record(run_loader *loader, const st_log *log, const char *path,
+static st_status take_record(run_loader *loader, const st_log *log, st_log_record *record,
                              st_worker_call *call, st_worker *worker, st_memory_ranges *ranges)
 {
-    const st_log_record *record = &call->record;
     for (size_t i = 0; record->kind == ST_LOG_ARGUMENTS && i < ST_LOG_ARGUMENTS_OF_RECORD; i++)
         if (record->arguments.kind[i] == ST_LOG_ARG_STRUCT)
-            call->record.arguments.value[i] =
+            record->arguments.value[i] =
                 intern(loader->run, st_log_text(log, (uint32_t)record->arguments.value[i]));
     st_memory_ranges_add(ranges, record);
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
@@ -149,7 +149,6 @@ static st_status take_record(run_loader *loader, const st_log *log, const char *
         if (worker->call_count == 0)
             return ST_OK;
         st_worker_call *measured_call = &worker->calls[worker->call_count - 1];
-        measured_call->measured = true;
         st_log_measured *times = st_arena_alloc(loader->run->arena, 1, sizeof *times);
         *times = record->measured;
         measured_call->times = times;
@@ -160,7 +159,7 @@ static st_status take_record(run_loader *loader, const st_log *log, const char *
     call->name = intern(loader->run, st_log_text(log, record->call));
     if (record->kind == ST_LOG_MARK)
         call->text = intern(loader->run, st_log_text(log, record->mark.text));
-    take_shape(loader, log, call);
+    take_shape(loader, log, record, call);
     if (record->kind == ST_LOG_COMM) {
         const st_log_comm *comm = &record->comm;
         st_worker_comm made = {.comm = comm->comm,
@@ -173,9 +172,12 @@ static st_status take_record(run_loader *loader, const st_log *log, const char *
         (void)ST_APPEND(loader->run->arena, worker->comms, worker->comm_count, made);
     }
     if (worker->call_count >= ST_WORKERS_MOST_CALLS)
-        return st_fail(loader->errors, ST_ERR_LIMIT, (st_place){.file = path},
+        return st_fail(loader->errors, ST_ERR_LIMIT, (st_place){.file = loader->reading},
                        "the logs of a process are too long" ST_EXPECTED "at most %d calls",
                        ST_WORKERS_MOST_CALLS);
+    call->record = st_run_record(loader->run, record);
+    call->begin_ns = record->begin_ns;
+    call->length_ns = record->length_ns;
     if (worker->call_count < worker->call_room) /* not what a program writes meanwhile */
         worker->calls[worker->call_count++] = *call;
     return ST_OK;
@@ -217,7 +219,7 @@ static void shape_launch(run_loader *loader, const st_memory_ranges *ranges, siz
     st_memory_ranges_facts(ranges, index, &kernel->name, &facts, structures);
     for (size_t i = 0; i < facts.structure_count; i++)
         facts.structures[i] = loader->run->names->texts[structures[i]];
-    bool measured = call->record.call == 0; /* only records of CUPTI have no function */
+    bool measured = call->record->call == 0; /* only records of CUPTI have no function */
     if (kernel->shape != ST_NO_INDEX && loader->run->shapes[kernel->shape].measured == measured &&
         memcmp(&facts, &kernel->facts, sizeof facts) == 0) {
         call->shape = kernel->shape;
@@ -232,8 +234,7 @@ static void shape_launch(run_loader *loader, const st_memory_ranges *ranges, siz
     memcpy(&kernel->facts, &facts, sizeof facts);
 }
 
-ST_COMPARE(order_calls, st_worker_call,
-           ST_RISING(record.begin_ns) ST_RISING(thread) ST_RISING(order));
+ST_COMPARE(order_calls, st_worker_call, ST_RISING(begin_ns) ST_RISING(thread) ST_RISING(order));
 
 static st_status read_process(run_loader *loader, const logged_process *process, st_worker *worker)
 {
@@ -263,10 +264,12 @@ static st_status read_process(run_loader *loader, const logged_process *process,
         status = st_log_open(file->path, &log, loader->errors);
         while (status == ST_OK && more) {
             st_worker_call call = {.thread = thread, .order = (uint32_t)worker->call_count};
-            status = st_log_read(log, &call.record, &more, loader->errors);
+            st_log_record record;
+            status = st_log_read(log, &record, &more, loader->errors);
             if (status != ST_OK || !more)
                 break;
-            status = take_record(loader, log, file->path, &call, worker, ranges);
+            loader->reading = file->path;
+            status = take_record(loader, log, &record, &call, worker, ranges);
         }
         worker->whole = worker->whole && status == ST_OK && st_log_is_whole(log);
         st_log_destroy(log);
@@ -280,7 +283,7 @@ static st_status read_process(run_loader *loader, const logged_process *process,
     st_memory_ranges_settle(ranges);
     for (size_t i = 0; i < worker->call_count; i++) {
         st_worker_call *call = &worker->calls[i];
-        if (call->record.kind == ST_LOG_LAUNCH)
+        if (call->record->kind == ST_LOG_LAUNCH)
             shape_launch(loader, ranges, launch++, call);
     }
     st_arena_destroy(arena);
@@ -312,7 +315,7 @@ static size_t gpu_calls(const st_worker *worker)
 {
     size_t count = 0;
     for (size_t i = 0; i < worker->call_count; i++) {
-        uint16_t kind = worker->calls[i].record.kind;
+        uint16_t kind = worker->calls[i].record->kind;
         count += worker->calls[i].shape != ST_NO_INDEX || kind == ST_LOG_COLLECTIVE ||
                  kind == ST_LOG_COMM || kind == ST_LOG_MALLOC || kind == ST_LOG_OUT_OF_MEMORY;
     }

@@ -31,13 +31,13 @@ static bool is_copy_that_waits(const st_log_record *record)
 static int64_t cost_of(run_walker *walker, const st_worker_call *call)
 {
     uint32_t name = call->name;
-    if (call->measured && walker->options->cost_count == 0) {
+    if (call->times != NULL && walker->options->cost_count == 0) {
         /* Calls that wait for the GPU cost what they wait. */
-        uint16_t kind = call->record.kind;
+        uint16_t kind = call->record->kind;
         bool waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
                      kind == ST_LOG_DEVICE_SYNC || kind == ST_LOG_FREE ||
-                     is_copy_that_waits(&call->record);
-        return waits ? 0 : (int64_t)call->record.length_ns;
+                     is_copy_that_waits(call->record);
+        return waits ? 0 : (int64_t)call->length_ns;
     }
     if (walker->costs[name] >= 0)
         return walker->costs[name];
@@ -56,7 +56,7 @@ static int64_t gap_before(const run_walker *walker, const st_stream_replay *repl
                           const st_worker_call *call)
 {
     uint64_t left_ns = replay->recorded_ns[call->thread];
-    uint64_t begin_ns = call->record.begin_ns;
+    uint64_t begin_ns = call->begin_ns;
     if (left_ns == ST_REPLAY_NO_CALL)
         return 0;
     if (walker->options->gap_ns >= 0)
@@ -92,7 +92,7 @@ static bool end_of_device(const st_stream_replay *replay, uint32_t device, int64
 /* When what the call waits for is over; false while that is not known. */
 static bool wait_of(st_stream_replay *replay, const st_worker_call *call, int64_t *end_ns)
 {
-    const st_log_record *record = &call->record;
+    const st_log_record *record = call->record;
     if ((record->flags & ST_LOG_CAPTURED) != 0)
         return true;
     switch ((st_log_kind)record->kind) {
@@ -133,9 +133,9 @@ static st_status launch_and_wait(st_stream_replay *replay, bool copies, int64_t 
             return status;
         replay->launched = true;
     }
-    if (copies && call->record.status == 0 && (call->record.flags & ST_LOG_CAPTURED) == 0) {
+    if (copies && call->record->status == 0 && (call->record->flags & ST_LOG_CAPTURED) == 0) {
         (void)st_stream_replay_resolve(replay);
-        *known = end_of_lane(replay, st_stream_replay_lane(replay, call, call->record.copy.stream),
+        *known = end_of_lane(replay, st_stream_replay_lane(replay, call, call->record->copy.stream),
                              end_ns);
     }
     return ST_OK;
@@ -145,7 +145,7 @@ static st_status launch_and_wait(st_stream_replay *replay, bool copies, int64_t 
 static st_status walk_call(run_walker *walker, st_stream_replay *replay, bool *went)
 {
     const st_worker_call *call = &replay->walked->worker->calls[replay->next];
-    const st_log_record *record = &call->record;
+    const st_log_record *record = call->record;
     bool follows = call->behind > 0; /* of the same call of the program */
     int64_t begin =
         replay->clock_ns[call->thread] + (follows ? 0 : gap_before(walker, replay, call));
@@ -158,7 +158,7 @@ static st_status walk_call(run_walker *walker, st_stream_replay *replay, bool *w
     replay->walked->end_ns[replay->next] = end;
     replay->clock_ns[call->thread] = end;
     if (!follows)
-        replay->recorded_ns[call->thread] = record->begin_ns + record->length_ns;
+        replay->recorded_ns[call->thread] = call->begin_ns + call->length_ns;
     replay->next++;
     return ST_OK;
 }

@@ -142,3 +142,23 @@ uint32_t st_run_shape(st_run *run, const st_task_shape *shape)
     (void)st_index_add(&run->shape_index, run->arena, hash, index);
     return index;
 }
+
+const st_log_record *st_run_record(st_run *run, const st_log_record *record)
+{
+    uint32_t index = ST_NO_INDEX;
+    st_log_record kept = *record;
+    kept.begin_ns = 0;
+    kept.length_ns = 0;
+    uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, &kept, sizeof kept);
+    ST_INDEX_FIND(&run->record_index, hash, index,
+                  memcmp(run->records[index], &kept, sizeof kept) == 0);
+    if (index != ST_INDEX_NONE)
+        return run->records[index];
+    st_log_record *made = st_arena_alloc(run->arena, 1, sizeof *made);
+    const st_log_record *item = made;
+    *made = kept;
+    index = (uint32_t)run->record_count;
+    (void)ST_APPEND(run->arena, run->records, run->record_count, item);
+    (void)st_index_add(&run->record_index, run->arena, hash, index);
+    return made;
+}

@@ -67,7 +67,7 @@ static bool has_word(const char *text, const char *word)
  * programs give their iterations of training. */
 static bool begins_step(const st_imported *imported, const st_worker_call *call)
 {
-    if (call->record.kind != ST_LOG_MARK || call->record.mark.push != 1)
+    if (call->record->kind != ST_LOG_MARK || call->record->mark.push != 1)
         return false;
     const char *text = imported->run->names->texts[call->text];
     if (imported->step_kernel != NULL)
@@ -82,9 +82,9 @@ static uint32_t end_of_range(const st_worker *worker, uint32_t begin)
     size_t depth = 1;
     for (uint32_t i = begin + 1; i < worker->call_count; i++) {
         const st_worker_call *call = &worker->calls[i];
-        if (call->record.kind != ST_LOG_MARK || call->thread != worker->calls[begin].thread)
+        if (call->record->kind != ST_LOG_MARK || call->thread != worker->calls[begin].thread)
             continue;
-        depth = call->record.mark.push == 1 ? depth + 1 : depth - 1;
+        depth = call->record->mark.push == 1 ? depth + 1 : depth - 1;
         if (depth == 0)
             return i;
     }
@@ -213,15 +213,15 @@ static uint64_t mark_of(const step_finder *finder, size_t index, bool loose)
             shape.sizes[ST_SIZE_BYTES] = 0;
         mark = mark_of_shape(&shape);
     }
-    if (call->record.kind == ST_LOG_COLLECTIVE)
-        mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
-               (loose ? 0 : call->record.collective.count);
+    if (call->record->kind == ST_LOG_COLLECTIVE)
+        mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record->collective.operation << 56) ^
+               (loose ? 0 : call->record->collective.count);
     if (loose)
         return mark;
     uint32_t last = index > 0 ? walked->tasks[index - 1].call : 0;
     bool waits = index == 0;
     for (uint32_t j = last; j < walked->tasks[index].call && !waits; j++) {
-        uint16_t kind = walked->worker->calls[j].record.kind;
+        uint16_t kind = walked->worker->calls[j].record->kind;
         waits =
             kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC || kind == ST_LOG_DEVICE_SYNC;
     }
@@ -234,9 +234,9 @@ static bool ends_step(const st_imported *imported, const step_finder *finder, si
 {
     const st_worker_call *call = &finder->walked->worker->calls[finder->walked->tasks[index].what];
     if (end == GRADIENTS)
-        return call->record.kind == ST_LOG_COLLECTIVE &&
-               (call->record.collective.operation == ST_LOG_ALL_REDUCE ||
-                call->record.collective.operation == ST_LOG_REDUCE_SCATTER);
+        return call->record->kind == ST_LOG_COLLECTIVE &&
+               (call->record->collective.operation == ST_LOG_ALL_REDUCE ||
+                call->record->collective.operation == ST_LOG_REDUCE_SCATTER);
     if (call->shape == ST_NO_INDEX)
         return false;
     const char *name = finder->run->shapes[call->shape].name;

@@ -12,15 +12,15 @@ uint32_t st_stream_replay_lane(st_stream_replay *replay, const st_worker_call *c
                                uint32_t stream)
 {
     st_walk_worker *walked = replay->walked;
-    bool inner = (call->record.flags & ST_LOG_CAPTURED) != 0;
+    bool inner = (call->record->flags & ST_LOG_CAPTURED) != 0;
     uint32_t thread = stream == ST_LOG_STREAM_PER_THREAD ? call->thread : 0;
     for (size_t i = 0; i < walked->lane_count; i++) {
         const st_walk_lane *lane = &walked->lanes[i];
-        if (lane->stream == stream && lane->device == call->record.device &&
+        if (lane->stream == stream && lane->device == call->record->device &&
             lane->thread == thread && lane->inner == inner)
             return (uint32_t)i;
     }
-    st_walk_lane made = {.device = call->record.device,
+    st_walk_lane made = {.device = call->record->device,
                          .stream = stream,
                          .thread = thread,
                          .inner = inner,
@@ -119,7 +119,7 @@ static st_status add_meet(st_stream_replay *replay, uint32_t what, uint32_t next
     st_walk_worker *walked = replay->walked;
     st_walk_meet made = {.what = what, .next = next};
     st_status status = st_groups_meet(replay->walk->groups, replay->index,
-                                      &walked->worker->calls[what].record, &made.instance);
+                                      walked->worker->calls[what].record, &made.instance);
     if (status != ST_OK)
         return status;
     if (!ST_APPEND(replay->walk->arena, walked->meets, walked->meet_count, made))
@@ -170,7 +170,7 @@ static st_status launch_graph(st_stream_replay *replay, const launching *by, uin
 {
     enum { MOST_DEPTH = 8, MOST_NESTED = ST_WORKERS_MOST_TASKS };
     const st_worker *worker = replay->walked->worker;
-    const st_log_graph *graph = &worker->calls[what].record.graph;
+    const st_log_graph *graph = &worker->calls[what].record->graph;
     const st_replay_capture *capture = capture_of(replay, graph);
     launching nodes = *by;
     nodes.lane = lane_of(replay, by, what, graph->stream);
@@ -185,7 +185,7 @@ static st_status launch_graph(st_stream_replay *replay, const launching *by, uin
     nodes.origin = capture->stream;
     st_status status = ST_OK;
     for (uint32_t i = capture->first; i < capture->end && status == ST_OK; i++)
-        if ((worker->calls[i].record.flags & ST_LOG_CAPTURED) != 0)
+        if ((worker->calls[i].record->flags & ST_LOG_CAPTURED) != 0)
             status = launch_record(replay, &nodes, i);
     return status;
 }
@@ -196,7 +196,7 @@ static st_status launch_graph(st_stream_replay *replay, const launching *by, uin
 static st_status launch_record(st_stream_replay *replay, const launching *by, uint32_t what)
 {
     const st_worker_call *node = &replay->walked->worker->calls[what];
-    const st_log_record *record = &node->record;
+    const st_log_record *record = node->record;
     if (record->kind == ST_LOG_GRAPH_LAUNCH)
         return record->status == 0 ? launch_graph(replay, by, what) : ST_OK;
     if (record->status != 0 || st_record_stream(record) == NULL)
@@ -225,7 +225,7 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
         return ST_OK;
     case ST_LOG_COLLECTIVE: {
         st_walk_worker *walked = replay->walked;
-        const st_log_collective *collective = &walked->worker->calls[task.what].record.collective;
+        const st_log_collective *collective = &walked->worker->calls[task.what].record->collective;
         /* The task of the group that is open, in this stream. */
         uint32_t open = ST_NO_INDEX;
         if (collective->group != 0 && collective->group == replay->open_group) {
@@ -253,7 +253,7 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
         if (node->shape == ST_NO_INDEX)
             return ST_OK;
         task.duration_ns = (int64_t)(replay->walk->prices[node->shape].time_s * 1e9 + 0.5);
-        if (node->measured)
+        if (node->times != NULL)
             task.duration_ns = (int64_t)node->times->length_ns;
         task.call = by->call - node->behind;
         return add_task(replay, &task);
@@ -262,7 +262,7 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
 
 st_status st_stream_replay_launch(st_stream_replay *replay, uint32_t call, int64_t launch_ns)
 {
-    const st_log_record *record = &replay->walked->worker->calls[call].record;
+    const st_log_record *record = replay->walked->worker->calls[call].record;
     st_replay_capture *capture = NULL;
     const launching by = {.call = call, .launch_ns = launch_ns, .lane = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
@@ -315,7 +315,7 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
     if (arrives) {
         for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {
             st_instance_of *instance = &replay->walk->groups->instances[walked->meets[i].instance];
-            const st_log_record *record = &walked->worker->calls[walked->meets[i].what].record;
+            const st_log_record *record = walked->worker->calls[walked->meets[i].what].record;
             if (st_groups_only_waits(replay->walk->groups, replay->index, record))
                 continue;
             instance->arrived++;
@@ -334,7 +334,7 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
         for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {
             const st_walk_meet *meet = &walked->meets[i];
             const st_instance_of *instance = &replay->walk->groups->instances[meet->instance];
-            uint32_t operation = walked->worker->calls[meet->what].record.collective.operation;
+            uint32_t operation = walked->worker->calls[meet->what].record->collective.operation;
             if (instance->arrived < instance->expected)
                 return arrives;
             last = instance->last_ns > last ? instance->last_ns : last;

@@ -29,7 +29,7 @@ void st_imported_count(const st_imported *imported, size_t worker, st_arena *are
         totals->length_ns = task->end_ns > totals->length_ns ? task->end_ns : totals->length_ns;
         for (uint32_t j = task->meet; j != ST_NO_INDEX; j = walked->meets[j].next) {
             const st_walk_meet *meet = &walked->meets[j];
-            const st_log_record *record = &calls[meet->what].record;
+            const st_log_record *record = calls[meet->what].record;
             const st_communicator *group =
                 st_groups_find(imported->groups, (uint32_t)worker, record);
             st_imported_collective *sum = &totals->collectives[record->collective.operation];
@@ -59,7 +59,7 @@ void st_imported_count(const st_imported *imported, size_t worker, st_arena *are
         totals->bounded_ns += bounded ? task->duration_ns : 0;
     }
     for (size_t i = 0; i < walked->worker->call_count; i++) {
-        const st_log_record *record = &calls[i].record;
+        const st_log_record *record = calls[i].record;
         int64_t end_ns = walked->end_ns[i];
         totals->length_ns = end_ns > totals->length_ns ? end_ns : totals->length_ns;
         if (record->kind == ST_LOG_MALLOC && record->status == 0 &&

@@ -22,15 +22,17 @@ enum {
 
 /* A recorded call. */
 typedef struct st_worker_call {
-    st_log_record record; /* strings of it are not to be used */
-    uint32_t name;        /* of the function, in st_run.names */
-    uint32_t thread;      /* of the process, from 0 */
-    uint32_t shape;       /* of the GPU task, in st_run.shapes; or ST_NO_INDEX */
-    uint32_t text;        /* of a mark, in st_run.names */
-    uint32_t order;       /* in the log of its thread */
+    const st_log_record *record; /* without times, which calls that are alike share; strings of it
+                                    are not to be used */
+    uint64_t begin_ns;
+    uint32_t length_ns;
+    uint32_t name;   /* of the function, in st_run.names */
+    uint32_t thread; /* of the process, from 0 */
+    uint32_t shape;  /* of the GPU task, in st_run.shapes; or ST_NO_INDEX */
+    uint32_t text;   /* of a mark, in st_run.names */
+    uint32_t order;  /* in the log of its thread */
     uint32_t behind; /* so many places after the call that put this on a GPU; 0: it is a call */
-    bool measured;   /* on a real GPU, see cupti_join.h */
-    const st_log_measured *times; /* of such a call */
+    const st_log_measured *times; /* on a real GPU, see cupti_join.h; NULL: none */
 } st_worker_call;
 
 /* A communicator as a process got it. */
@@ -75,6 +77,9 @@ typedef struct st_run {
     st_task_shape *shapes;  /* of GPU tasks, each once; collectives are not among them */
     size_t shape_count;
     st_index shape_index;
+    const st_log_record **records; /* of calls, each once */
+    size_t record_count;
+    st_index record_index;
     st_arena *arena;
 } st_run;
 
@@ -91,6 +96,9 @@ void st_run_destroy(st_run *run); /* NULL is fine */
 
 /* The index of a shape, which is added where it is new. */
 uint32_t st_run_shape(st_run *run, const st_task_shape *shape);
+
+/* A record as the run keeps it, without its times. */
+const st_log_record *st_run_record(st_run *run, const st_log_record *record);
 
 /* The stream that a record goes to, NULL for none. */
 const uint32_t *st_record_stream(const st_log_record *record);
