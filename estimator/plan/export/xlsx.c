@@ -1003,7 +1003,7 @@ static st_status make(const st_estimate *estimate, const char *target, st_arena 
     return status == ST_OK ? st_xlsx_pack(&file, bytes, errors) : status;
 }
 
-/* Appends the bytes of the file. */
+/* Appends the bytes of the file, or nothing. */
 static st_status make_twice(const st_estimate *estimate, const char *target, st_arena *arena,
                             st_buffer *bytes, st_errors *errors)
 {
@@ -1014,6 +1014,8 @@ static st_status make_twice(const st_estimate *estimate, const char *target, st_
         status = make(estimate, target, arena, &again, errors);
     if (status == ST_OK)
         status = st_xlsx_compare(bytes->data + before, bytes->length - before, &again, errors);
+    if (status != ST_OK) /* an incomplete book is no result */
+        bytes->length = before;
     st_buffer_free(&again);
     return status;
 }

@@ -291,7 +291,7 @@ static st_status must_serve(const cli_nccl *nccl)
 
 /*
  * Three lines for each table, which ignore ranks and rates, as the baseline of every fit: their
- * errors at held-out sizes. Where their plugin is not installed they are left out.
+ * errors at held-out sizes. Where their plugin does not load they are left out, with a warning.
  */
 static st_status add_lines(cli_nccl *nccl, st_nccl_fit *fit)
 {
@@ -305,8 +305,17 @@ static st_status add_lines(cli_nccl *nccl, st_nccl_fit *fit)
     for (size_t i = 0; i < fit->table_count; i++) {
         st_nccl_fit lines = {.tables = &fit->tables[i], .table_count = 1, .plugin = lines_plugin};
         lines.wants_fit = true;
+        st_errors *why = st_errors_create();
         st_status status =
-            st_nccl_model_load(&source, lines.tables, 1, run->arena, &lines.model, NULL);
+            why == NULL ? ST_ERR_MEMORY
+                        : st_nccl_model_load(&source, lines.tables, 1, run->arena, &lines.model, why);
+        if (status != ST_OK && status != ST_ERR_MEMORY && !nccl->lacks_lines) {
+            nccl->lacks_lines = true;
+            (void)st_report(run->errors, ST_SEVERITY_WARNING, status, (st_place){0},
+                            "results lack the baseline of three lines: %s",
+                            st_errors_size(why) > 0 ? st_errors_at(why, 0)->message : lines_plugin);
+        }
+        st_errors_destroy(why);
         if (status == ST_OK)
             status = st_nccl_fit_run(&lines, run->arena, NULL);
         if (status == ST_ERR_MEMORY)

@@ -34,6 +34,7 @@ typedef struct cli_nccl {
     size_t fit_count;
     bool each;      /* each table alone: one that is refused does not stop the others */
     size_t refused; /* files and tables that were left out for that, each with its error */
+    bool lacks_lines; /* the warning about the baseline was given */
 } cli_nccl;
 
 /* Reads all files, of folders those that may hold tables, puts halves of one run together, and
