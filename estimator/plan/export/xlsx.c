@@ -1014,7 +1014,7 @@ static st_status make_twice(const st_estimate *estimate, const char *target, st_
         status = make(estimate, target, arena, &again, errors);
     if (status == ST_OK)
         status = st_xlsx_compare(bytes->data + before, bytes->length - before, &again, errors);
-    if (status != ST_OK) /* an incomplete book is no result */
+    if (status != ST_OK) /* never an incomplete book */
         bytes->length = before;
     st_buffer_free(&again);
     return status;

@@ -306,9 +306,9 @@ static st_status add_lines(cli_nccl *nccl, st_nccl_fit *fit)
         st_nccl_fit lines = {.tables = &fit->tables[i], .table_count = 1, .plugin = lines_plugin};
         lines.wants_fit = true;
         st_errors *why = st_errors_create();
-        st_status status =
-            why == NULL ? ST_ERR_MEMORY
-                        : st_nccl_model_load(&source, lines.tables, 1, run->arena, &lines.model, why);
+        st_status status = why == NULL ? ST_ERR_MEMORY
+                                       : st_nccl_model_load(&source, lines.tables, 1, run->arena,
+                                                            &lines.model, why);
         if (status != ST_OK && status != ST_ERR_MEMORY && !nccl->lacks_lines) {
             nccl->lacks_lines = true;
             (void)st_report(run->errors, ST_SEVERITY_WARNING, status, (st_place){0},

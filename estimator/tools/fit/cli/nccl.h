@@ -32,8 +32,8 @@ typedef struct cli_nccl {
     size_t given_count;
     st_nccl_fit *fits;
     size_t fit_count;
-    bool each;      /* each table alone: one that is refused does not stop the others */
-    size_t refused; /* files and tables that were left out for that, each with its error */
+    bool each;        /* each table alone: one that is refused does not stop the others */
+    size_t refused;   /* files and tables that were left out for that, each with its error */
     bool lacks_lines; /* the warning about the baseline was given */
 } cli_nccl;
 
