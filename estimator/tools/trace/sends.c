@@ -3,6 +3,8 @@
  * See sends.h. The partner is the other rank of a group of two, or what the profiler wrote as
  * source and destination, which some frameworks count within the group. Of one direction the
  * messages are paired by sequence number, or, where those do not fit, in the order of launches.
+ * Where some are lost, those are left over without which the others wait least, and no receive
+ * ends before its send begins.
  */
 #include "trace/sends.h"
 
@@ -46,6 +48,7 @@ typedef struct message_finder {
     int64_t *offsets_ns;
     endpoint *ends;
     size_t end_count;
+    bool one_way; /* messages of one direction say the clocks, as some of the other one are lost */
     st_messages *made;
 } message_finder;
 
@@ -216,10 +219,86 @@ static bool place_channel(endpoint *ends, size_t count)
     return numbered;
 }
 
-static void pair_channel(message_finder *f, endpoint *ends, size_t count)
+/* How badly a send and a receive fit: what passes between them, and far more where they run back.
+ */
+static double misfit(const message_finder *f, const endpoint *send, const endpoint *receive)
+{
+    enum { BACKWARDS = 1000 };
+    int64_t passed_ns = end_ns(f, receive->to, receive->event) - start_ns(f, send->from, send->event);
+    return passed_ns >= -TOLERANCE_NS ? (double)passed_ns : -BACKWARDS * (double)passed_ns;
+}
+
+/*
+ * Sends or receives of a channel are lost: `more` has `lost` ends that `fewer` lacks. By end of
+ * `fewer` and number of ends left over before it, the best sum so far; then the way back. Ends that
+ * belong together get the same place.
+ */
+static void place_around_lost(const message_finder *f, endpoint *fewer, size_t count, endpoint *more,
+                              size_t lost)
+{
+    const size_t width = lost + 1;
+    double *sums = st_xmalloc((count + 1) * width * sizeof *sums);
+    bool *steps = st_xcalloc((count + 1) * width, sizeof *steps); /* one more was left over */
+    for (size_t k = 0; k < width; k++)
+        sums[k] = 0;
+    for (size_t i = 1; i <= count; i++)
+        for (size_t k = 0; k < width; k++) {
+            const endpoint *a = &fewer[i - 1];
+            const endpoint *b = &more[i - 1 + k];
+            double paired = sums[(i - 1) * width + k] +
+                            (a->receives ? misfit(f, b, a) : misfit(f, a, b));
+            bool skips = k > 0 && sums[i * width + k - 1] < paired;
+            sums[i * width + k] = skips ? sums[i * width + k - 1] : paired;
+            steps[i * width + k] = skips;
+        }
+    size_t left = lost;
+    for (size_t i = 0; i < count + lost; i++)
+        more[i].place = (uint32_t)(count + i); /* nobody's */
+    for (size_t i = count; i > 0; i--) {
+        while (steps[i * width + left])
+            left--;
+        fewer[i - 1].place = (uint32_t)(i - 1);
+        more[i - 1 + left].place = (uint32_t)(i - 1);
+    }
+    free(sums);
+    free(steps);
+}
+
+/* Places of a channel some of whose ends are lost; false where these are too many, or none. */
+static bool place_lossy(const message_finder *f, endpoint *ends, size_t count)
+{
+    enum { MOST_LOST = 64, MOST_CELLS = 1 << 22 };
+    size_t received = 0;
+    for (size_t i = 0; i < count; i++)
+        received += ends[i].receives;
+    size_t sent = count - received;
+    size_t fewer = received < sent ? received : sent;
+    size_t lost = count - 2 * fewer;
+    if (lost == 0 || lost > MOST_LOST || fewer * (lost + 1) > MOST_CELLS)
+        return false;
+    st_sort(ends, count, sizeof *ends, compare_launched);
+    endpoint *receives = ends + sent; /* sends come first */
+    if (received <= sent)
+        place_around_lost(f, receives, received, ends, lost);
+    else
+        place_around_lost(f, ends, sent, receives, lost);
+    st_sort(ends, count, sizeof *ends, compare_placed);
+    return true;
+}
+
+/* Pairs a channel; of those with lost ends, whose pairs the clocks say, only if these are known. */
+static void pair_channel(message_finder *f, endpoint *ends, size_t count, bool clocks_known)
 {
     bool exact = place_channel(ends, count);
     size_t pairs = 0;
+    size_t received = 0;
+    for (size_t i = 0; i < count; i++)
+        received += ends[i].receives;
+    bool lossy = !exact && 2 * received != count;
+    if (lossy != clocks_known)
+        return;
+    if (lossy)
+        (void)place_lossy(f, ends, count);
     for (size_t i = 0; i + 1 < count; i++) {
         if (ends[i].receives != 0 || ends[i + 1].receives != 1 ||
             ends[i].place != ends[i + 1].place)
@@ -253,7 +332,8 @@ static void align_pair(const message_finder *f, uint32_t known, uint32_t rank)
         int64_t apart_ns = end_ns(f, one->to, one->receive) - end_ns(f, one->from, one->send);
         least_ns[back] = apart_ns < least_ns[back] ? apart_ns : least_ns[back];
     }
-    if (least_ns[0] >= -TOLERANCE_NS && least_ns[1] >= -TOLERANCE_NS)
+    bool one_way = f->one_way && (least_ns[0] == INT64_MAX) != (least_ns[1] == INT64_MAX);
+    if (least_ns[0] >= -TOLERANCE_NS && least_ns[1] >= -TOLERANCE_NS && !one_way)
         return;
     if (least_ns[0] == INT64_MAX)
         f->offsets_ns[rank] += least_ns[1];
@@ -324,13 +404,23 @@ void st_messages_find(const st_order *orders, size_t count, bool *known, int64_t
     for (uint32_t i = 0; i < count; i++)
         add_rank(&f, i);
     st_sort(f.ends, f.end_count, sizeof *f.ends, compare_launched);
-    for (size_t first = 0, end = 0; first < f.end_count; first = end) {
-        while (end < f.end_count && is_same_channel(&f.ends[first], &f.ends[end]))
-            end++;
-        pair_channel(&f, f.ends + first, end - first);
+    /* Clocks by what is complete, then what is not, then clocks by all. */
+    int64_t *given_ns = st_xalloc(arena, count + 1, sizeof *given_ns);
+    bool *given = st_xalloc(arena, count + 1, sizeof *given);
+    memcpy(given_ns, offsets_ns, count * sizeof *given_ns);
+    memcpy(given, known, count * sizeof *given);
+    for (int clocks_known = 0; clocks_known < 2; clocks_known++) {
+        for (size_t first = 0, end = 0; first < f.end_count; first = end) {
+            while (end < f.end_count && is_same_channel(&f.ends[first], &f.ends[end]))
+                end++;
+            pair_channel(&f, f.ends + first, end - first, clocks_known > 0);
+        }
+        f.one_way = clocks_known == 0;
+        memcpy(offsets_ns, given_ns, count * sizeof *given_ns);
+        memcpy(known, given, count * sizeof *given);
+        align(&f, known);
     }
     for (size_t i = 0; i < messages->count; i++)
         messages->exact = messages->exact && messages->items[i].exact;
-    align(&f, known);
     find_buffered(&f);
 }

@@ -600,16 +600,38 @@ static double computing_ns(const st_whatif *w, bool recorded)
     return sum_ns;
 }
 
+/* How much longer or shorter the computing kernel lasts that changes most. */
+static double largest_change(const st_whatif *w)
+{
+    double most = 1;
+    for (size_t r = 0; r < w->graph->set->count; r++) {
+        const st_trace_rank *rank = &w->graph->ranks[r];
+        for (size_t i = 0; i < rank->trace->event_count; i++) {
+            const st_trace_event *event = &rank->trace->events[i];
+            if (rank->tasks[i] == ST_TASK_NONE || event->class_ == ST_TRACE_COMMUNICATION ||
+                event->duration_ns <= 0)
+                continue;
+            double now_ns = (double)st_graph_task(w->graph->graph, rank->tasks[i]).duration_ns;
+            double factor = now_ns / (double)event->duration_ns;
+            bool more = factor > 0 && fabs(log(factor)) > fabs(log(most));
+            most = more ? factor : most;
+        }
+    }
+    return most;
+}
+
 /*
  * A rank whose peers are not recorded waits for them in its collectives. The shortest one of a name
  * and message is taken to be all transfer; what others last longer is waiting, which changes as
- * much as the rank's own kernels do.
+ * much as the rank's own kernels do. What it waits for messages without a partner depends on
+ * kernels that nobody knows: it changes as much as the kernel that changes most.
  */
 static void replay_waiting(st_whatif *w)
 {
     st_graph *graph = w->graph->graph;
     double recorded_ns = computing_ns(w, true);
     double ratio_of_kernels = recorded_ns > 0 ? computing_ns(w, false) / recorded_ns : 1;
+    const double ratio_of_lost = largest_change(w);
     size_t changed = 0;
     for (size_t r = 0; r < w->graph->set->count; r++) {
         const st_trace_rank *rank = &w->graph->ranks[r];
@@ -626,7 +648,7 @@ static void replay_waiting(st_whatif *w)
                                        : ST_TASK_NONE;
                 if (delay != ST_TASK_NONE && st_graph_task(graph, delay).duration_ns > 0) {
                     changed++;
-                    st_whatif_scale(w, delay, ratio_of_kernels);
+                    st_whatif_scale(w, delay, ratio_of_lost);
                 }
                 if (event->class_ != ST_TRACE_COMMUNICATION ||
                     st_graph_task(graph, rank->tasks[i]).instance != 0)
@@ -641,8 +663,10 @@ static void replay_waiting(st_whatif *w)
                 double growth = event->duration_ns > 0 ? now_ns / (double)event->duration_ns : 1;
                 double waiting_ns = (double)(event->duration_ns - *least);
                 changed += waiting_ns > 0;
+                double ratio_of_wait =
+                    st_message_is(trace, event, NULL) ? ratio_of_lost : ratio_of_kernels;
                 st_whatif_set_time(w, rank->tasks[i],
-                                   growth * (double)*least + ratio_of_kernels * waiting_ns);
+                                   growth * (double)*least + ratio_of_wait * waiting_ns);
             }
     }
     st_trace_breakdown *ranks = NULL;
