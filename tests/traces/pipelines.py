@@ -223,21 +223,37 @@ def check_missing(steptime):
             sys.exit("two of four ranks: no range")
 
 
-def check_few(steptime):
-    """Passes of stages of two layers are not taken for layers; with the true number the answer is right or refused."""
-    plan = Plan(1, stages=4, layers=8, micros=8)
-    with tempfile.TemporaryDirectory(prefix="pipelines-") as folder:
-        write(plan, pathlib.Path(folder))
-        answer = ask(steptime, folder, "--set", "model.layers=16")
-        if answer.returncode == 0 or "not layers" not in answer.stderr:
-            sys.exit(f"stages of two layers: {answer.stdout}{answer.stderr}")
-        answer = ask(steptime, folder, "--have", "model.layers=8", "--set", "model.layers=16")
-        if answer.returncode != 0 and "these are micro-batches, not layers" in answer.stderr:
-            return
-        answer = json.loads(answer.stdout)
-        true = run(dataclasses.replace(plan, layers=16))[1] / run(plan)[1]
-        if abs(answer["after_ns"] / answer["before_ns"] - true) > 0.01:
-            sys.exit(f"stages of two layers: {answer['after_ns'] / answer['before_ns']}, expected {true}")
+# Layers by stage, or on one GPU.
+FEW = [(2,), (1, 1), (2, 2), (1, 1, 1, 1), (2, 2, 2), (4, 3), (3, 4), (5, 3, 4), (2, 3), (2, 4, 4, 2)]
+
+
+def check_few(steptime, loss):
+    """Few layers on a stage, and stages with different numbers: right with the true number, right or refused without."""
+    for split in FEW:
+        layers = sum(split)
+        plan = Plan(1, stages=len(split), layers=layers, micros=5, split=split, loss=loss)
+        more = dataclasses.replace(plan, layers=2 * layers, split=tuple(2 * own for own in split))
+        with tempfile.TemporaryDirectory(prefix="pipelines-") as folder:
+            write(plan, pathlib.Path(folder))
+            asked = [(["--have", f"model.layers={layers}", "--set", f"model.layers={2 * layers}"], more),
+                     (["--set", f"model.layers={2 * layers}"], more)]
+            if len(split) > 1:
+                asked += [(["--set", "batch.micro_batches=9"], dataclasses.replace(plan, micros=9)),
+                          (["--set", "speed.gemm=2"], dataclasses.replace(plan, gemm=2))]
+            for words, after in asked:
+                answer = ask(steptime, folder, *words)
+                if answer.returncode != 0 and words[0] == "--set" and "model.layers" in words[1] and (
+                        "--have model.layers=" in answer.stderr):
+                    continue
+                if answer.returncode != 0:
+                    sys.exit(f"stages of {split} layers, {words}: {answer.stderr}")
+                answer = json.loads(answer.stdout)
+                true = run(after)[1] / run(plan)[1]
+                if abs(answer["after_ns"] / answer["before_ns"] - true) > 0.01:
+                    sys.exit(f"stages of {split} layers, {words}: {answer['after_ns'] / answer['before_ns']}, expected {true}")
+            wrong = ask(steptime, folder, "--have", f"model.layers={layers + len(split)}", "--set", "model.layers=64")
+            if wrong.returncode == 0:
+                sys.exit(f"{layers + len(split)} layers of stages of {split}: {wrong.stdout}")
 
 
 def main():
@@ -249,8 +265,10 @@ def main():
     options = parser.parse_args()
     errors = []
     check_turns(options.steptime)
-    for check in (check_part, check_unnamed, check_missing, check_few):
+    for check in (check_part, check_unnamed, check_missing):
         check(options.steptime)
+    for loss in (False, True):
+        check_few(options.steptime, loss)
     for seed in range(options.first, options.first + 2 * options.seeds):
         check_half(options.steptime, seed)
     for seed in range(options.first, options.first + options.seeds):

@@ -8,6 +8,7 @@
  * no step of it.
  */
 #include "trace/repeat.h"
+#include "trace/sends.h"
 #include "trace/xalloc.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ typedef struct finder {
     const st_trace *trace;
     uint32_t *tasks;
     uint32_t *names;    /* by task; a mark of a step is a name of its own between tasks */
-    uint32_t *segments; /* by task: how many steps have begun */
+    uint32_t *segments; /* by task: how many steps and messages of a pipeline have begun before */
     size_t count;
     st_repeat *runs;
     size_t run_count;
@@ -245,6 +246,14 @@ static void list_tasks(finder *f, st_arena *arena)
             f->segments[i] = f->segments[i - 1];
         }
     }
+    /* Layers are between the messages of a pipeline, each of which stands alone. */
+    uint32_t messages = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        bool is_message = st_message_is(trace, &trace->events[f->tasks[i]], NULL);
+        messages += is_message;
+        f->segments[i] += messages;
+        messages += is_message;
+    }
     free(keys);
     st_order_free(&order);
 }
@@ -283,27 +292,27 @@ uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const 
 }
 
 /* Without collectives, which may wait for others in any length. */
-static int64_t computing_ns(const finder *f, uint32_t first, uint32_t end)
+static int64_t computing_ns(const st_trace *trace, const uint32_t *tasks, size_t first, size_t end)
 {
     int64_t sum = 0;
-    for (uint32_t i = first; i < end; i++) {
-        const st_trace_event *event = &f->trace->events[f->tasks[i]];
+    for (size_t i = first; i < end; i++) {
+        const st_trace_event *event = &trace->events[tasks[i]];
         if (event->class_ != ST_TRACE_COMMUNICATION)
             sum = st_add_ns(sum, event->duration_ns);
     }
     return sum;
 }
 
-static double covered_frac(const finder *f, const st_repeats *repeats)
+void st_repeats_cover(const st_trace *trace, st_repeats *repeats)
 {
-    int64_t all = computing_ns(f, 0, (uint32_t)f->count);
+    const uint32_t *tasks = repeats->tasks;
+    int64_t all = computing_ns(trace, tasks, 0, repeats->task_count);
     int64_t covered = 0;
     for (size_t i = 0; i < repeats->count; i++) {
         const st_repeat *run = &repeats->items[i];
-        uint32_t end = run->first + run->period * run->layers;
-        covered = st_add_ns(covered, computing_ns(f, run->first, end));
+        covered = st_add_ns(covered, computing_ns(trace, tasks, run->first, st_repeat_end(run)));
     }
-    return all > 0 ? (double)covered / (double)all : 0;
+    repeats->covered_frac = all > 0 ? (double)covered / (double)all : 0;
 }
 
 static uint32_t divisor(uint32_t a, uint32_t b)
@@ -375,10 +384,10 @@ void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st
     repeats->is_given = f.wanted != 0;
     repeats->folded = repeats->count > 0 ? folded(&f, &repeats->items[0]) : 1;
     repeats->is_nested = f.is_nested;
-    repeats->covered_frac = covered_frac(&f, repeats);
     qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);
     repeats->tasks = f.tasks;
     repeats->task_count = f.count;
+    st_repeats_cover(trace, repeats);
     free(f.runs);
     free(taken);
 }

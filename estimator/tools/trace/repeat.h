@@ -51,4 +51,7 @@ uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const 
  */
 void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st_repeats *repeats);
 
+/* The share of the kernels' time that the repetitions take, anew. */
+void st_repeats_cover(const st_trace *trace, st_repeats *repeats);
+
 #endif

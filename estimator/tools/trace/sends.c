@@ -224,7 +224,8 @@ static bool place_channel(endpoint *ends, size_t count)
 static double misfit(const message_finder *f, const endpoint *send, const endpoint *receive)
 {
     enum { BACKWARDS = 1000 };
-    int64_t passed_ns = end_ns(f, receive->to, receive->event) - start_ns(f, send->from, send->event);
+    int64_t passed_ns =
+        end_ns(f, receive->to, receive->event) - start_ns(f, send->from, send->event);
     return passed_ns >= -TOLERANCE_NS ? (double)passed_ns : -BACKWARDS * (double)passed_ns;
 }
 
@@ -233,8 +234,8 @@ static double misfit(const message_finder *f, const endpoint *send, const endpoi
  * `fewer` and number of ends left over before it, the best sum so far; then the way back. Ends that
  * belong together get the same place.
  */
-static void place_around_lost(const message_finder *f, endpoint *fewer, size_t count, endpoint *more,
-                              size_t lost)
+static void place_around_lost(const message_finder *f, endpoint *fewer, size_t count,
+                              endpoint *more, size_t lost)
 {
     const size_t width = lost + 1;
     double *sums = st_xmalloc((count + 1) * width * sizeof *sums);
@@ -245,8 +246,8 @@ static void place_around_lost(const message_finder *f, endpoint *fewer, size_t c
         for (size_t k = 0; k < width; k++) {
             const endpoint *a = &fewer[i - 1];
             const endpoint *b = &more[i - 1 + k];
-            double paired = sums[(i - 1) * width + k] +
-                            (a->receives ? misfit(f, b, a) : misfit(f, a, b));
+            double paired =
+                sums[(i - 1) * width + k] + (a->receives ? misfit(f, b, a) : misfit(f, a, b));
             bool skips = k > 0 && sums[i * width + k - 1] < paired;
             sums[i * width + k] = skips ? sums[i * width + k - 1] : paired;
             steps[i * width + k] = skips;

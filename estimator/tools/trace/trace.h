@@ -572,10 +572,12 @@ typedef struct st_trace_outcome {
     st_trace_times times_before; /* where keep_times asks for them */
     st_trace_times times_after;  /* unknown where a new pipeline schedule took the place */
     double layers_frac;          /* of the time of computing kernels, that these take */
-    uint32_t layers; /* repetitions that were found on a rank, 0: not looked for or none */
-    uint32_t stages; /* of the recorded pipeline, 0: no messages show one */
-    size_t scaled;   /* GPU tasks whose time changed */
-    size_t unpriced; /* kernels of another shape that last as recorded */
+    uint32_t layers;   /* repetitions that were found on a rank, 0: not looked for or none */
+    double job_layers; /* of all stages */
+    bool is_uneven;    /* stages have different numbers of them */
+    uint32_t stages;   /* of the recorded pipeline, 0: no messages show one */
+    size_t scaled;     /* GPU tasks whose time changed */
+    size_t unpriced;   /* kernels of another shape that last as recorded */
     int64_t unpriced_ns;
     int64_t kernels_ns; /* of all kernels that compute, where shapes change */
     size_t added;       /* GPU tasks of further layers and micro-batches */

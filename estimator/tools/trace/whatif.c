@@ -108,7 +108,7 @@ static double communication_growth(scaling *s, size_t event)
         c.size = w->growth.parameters / ratio(w, ST_WHATIF_TP);
         if (!s->in_layer[event] &&
             is_set(w, ST_WHATIF_LAYERS)) /* gradients of all layers at once */
-            c.size *= set[ST_WHATIF_LAYERS] / w->repeats[0].layers;
+            c.size *= w->layer_growth;
         c.ranks = ratio(w, ST_WHATIF_DP);
         c.bandwidth *= is_set(w, ST_WHATIF_BANDWIDTH_DP) ? set[ST_WHATIF_BANDWIDTH_DP] : 1;
         break;
@@ -160,8 +160,7 @@ static double class_growth(scaling *s, size_t event)
     case ST_TRACE_OPTIMIZER: {
         /* Optimizers update the parameters of all layers at once. */
         bool of_layers = is_set(w, ST_WHATIF_LAYERS) && !s->in_layer[event];
-        return w->growth.updated *
-               (of_layers ? w->values.set[ST_WHATIF_LAYERS] / w->repeats[0].layers : 1);
+        return w->growth.updated * (of_layers ? w->layer_growth : 1);
     }
     case ST_TRACE_COMMUNICATION:
         return communication_growth(s, event);
@@ -373,150 +372,6 @@ static void note_assumptions(st_whatif *w)
                           "reduced in the last one alone");
     if (is_set(w, ST_WHATIF_TP) && !w->priced)
         st_whatif_note(w, "kernels of other shards are as efficient as recorded");
-}
-
-/*
- * Where each repetition may be several layers, both numbers fit, and only the user knows: of a
- * given number that is the larger one, layers are counted in repetitions.
- */
-static void unfold_layers(st_whatif *w)
-{
-    double *have = &w->values.have[ST_WHATIF_LAYERS];
-    double *set = &w->values.set[ST_WHATIF_LAYERS];
-    double given = *have > 0 ? *have : st_whatif_job_layers(w);
-    size_t count = w->graph->set->count;
-    st_repeats seen;
-    if (*set <= 0)
-        return;
-    st_repeats_find(w->graph->set->ranks[0], 0, w->arena, &seen);
-    if (!st_repeats_are_layers(&seen) || seen.folded < 2)
-        return;
-    uint32_t most = seen.layers * seen.folded;
-    double pp = w->values.have[ST_WHATIF_PP] > 0 ? w->values.have[ST_WHATIF_PP] : 1;
-    if (given <= 0)
-        st_whatif_refuse(w,
-                         "%s: kernels repeat %u times, and each repetition may be %u layers: the "
-                         "job has %.0f or %.0f" ST_EXPECTED
-                         "--have model.layers=%.0f or --have model.layers=%.0f",
-                         w->graph->set->ranks[0]->file, seen.layers, seen.folded, pp * seen.layers,
-                         pp * most, pp * seen.layers, pp * most);
-    if (given != most)
-        return;
-    *have = seen.layers;
-    *set /= seen.folded;
-    w->folded = seen.folded;
-    for (size_t i = 0; i < count; i++)
-        st_repeats_find(w->graph->set->ranks[i], seen.layers, w->arena, &w->repeats[i]);
-}
-
-/* Fewer layers than these repeat by chance: they are taken where they are most of the time. */
-static const uint32_t SURE_LAYERS = 3;
-static const double SURE_FRAC = 0.9;
-
-/* Whether what repeats on a rank has messages of its pipeline within: then it is micro-batches. */
-static bool spans_messages(const st_whatif *w, size_t rank)
-{
-    const st_repeats *found = &w->repeats[rank];
-    for (size_t i = 0; i < found->count; i++) {
-        const st_repeat *run = &found->items[i];
-        for (uint32_t k = run->first; k < run->first + run->period * run->layers; k++) {
-            const st_trace *trace = w->graph->set->ranks[rank];
-            if (st_message_is(trace, &trace->events[found->tasks[k]], NULL))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Refuses what is not layers: passes of a pipeline, and few layers that are not found as often. */
-static void check_repeats(st_whatif *w, size_t rank)
-{
-    const st_repeats *found = &w->repeats[rank];
-    const char *file = w->graph->set->ranks[rank]->file;
-    if (found->layers == 0)
-        return;
-    if (spans_messages(w, rank))
-        st_whatif_refuse(w,
-                         "%s: what repeats %u times sends and receives within: these are "
-                         "micro-batches, not layers" ST_EXPECTED
-                         "layers between the messages, at least 3 "
-                         "on a stage, with --have model.layers=N",
-                         file, found->layers);
-    else if (found->layers < SURE_LAYERS && found->covered_frac < SURE_FRAC)
-        st_whatif_refuse(w,
-                         "%s: repetitions of %u layers are only %.0f %% of the time of kernels "
-                         "that compute" ST_EXPECTED "at least %.0f %% for so few layers",
-                         file, found->layers, 100 * found->covered_frac, 100 * SURE_FRAC);
-}
-
-/* What is clear on one rank is looked for on the others. */
-static void share_clear(st_whatif *w)
-{
-    const size_t count = w->graph->set->count;
-    size_t clear = 0;
-    while (clear < count &&
-           (!st_repeats_are_layers(&w->repeats[clear]) || spans_messages(w, clear)))
-        clear++;
-    for (size_t i = 0; i < count && clear < count; i++) {
-        st_repeats known;
-        if (st_repeats_are_layers(&w->repeats[i]) && !spans_messages(w, i))
-            continue;
-        st_repeats_find(w->graph->set->ranks[i], w->repeats[clear].layers, w->arena, &known);
-        if (known.layers > 0)
-            w->repeats[i] = known;
-    }
-}
-
-/* Layers, where something asks for them. */
-static void find_layers(st_whatif *w)
-{
-    size_t count = w->graph->set->count;
-    /* The passes of a recorded pipeline are found by its messages. */
-    bool passes = (is_set(w, ST_WHATIF_PP) || is_set(w, ST_WHATIF_MICROS)) && w->stages.count <= 1;
-    bool needed = is_set(w, ST_WHATIF_LAYERS) || passes;
-    w->repeats = st_xalloc(w->arena, count, sizeof *w->repeats);
-    for (size_t i = 0; i < count; i++) {
-        /* Where what repeats may be no layers, those are taken that the job has, if they are found.
-         */
-        const st_trace *trace = w->graph->set->ranks[i];
-        st_repeats *found = &w->repeats[i];
-        st_repeats known;
-        uint32_t layers = (uint32_t)st_whatif_job_layers(w);
-        st_repeats_find(trace, (uint32_t)w->values.have[ST_WHATIF_LAYERS], w->arena, found);
-        if (st_repeats_are_layers(found) || layers == 0)
-            continue;
-        st_repeats_find(trace, layers, w->arena, &known);
-        if (known.layers > 0)
-            *found = known;
-    }
-    if (!spans_messages(w, 0))
-        unfold_layers(w);
-    share_clear(w);
-    for (size_t i = 0; i < count && w->status == ST_OK && is_set(w, ST_WHATIF_LAYERS); i++)
-        check_repeats(w, i);
-    /* What repeats in a recording of inference may be tokens. */
-    bool believed = w->values.have[ST_WHATIF_LAYERS] > 0 || st_whatif_is_training(w);
-    if (w->status == ST_OK && believed && !spans_messages(w, 0) &&
-        st_repeats_are_layers(&w->repeats[0]))
-        w->outcome->layers = w->repeats[0].layers * (w->folded > 0 ? w->folded : 1);
-    w->outcome->layers_frac = w->repeats[0].covered_frac;
-    for (size_t i = 0; i < count && w->status == ST_OK && needed; i++) {
-        const st_repeats *own = &w->repeats[i];
-        const char *file = w->graph->set->ranks[i]->file;
-        if (own->layers == 0)
-            st_whatif_refuse(
-                w, "%s: no kernels repeat layer by layer" ST_EXPECTED "--have model.layers=N",
-                file);
-        else if (!st_repeats_are_layers(own))
-            st_whatif_refuse(w, "%s: %s" ST_EXPECTED "--have model.layers=N", file,
-                             st_repeats_doubt(own, w->errors));
-        else if (own->layers != w->repeats[0].layers)
-            st_whatif_refuse(
-                w,
-                "%s repeats %u times, %s %u times" ST_EXPECTED
-                "as many layers on every rank; give the number with --have model.layers=N",
-                file, own->layers, w->graph->set->ranks[0]->file, w->repeats[0].layers);
-    }
 }
 
 /* --- before and after
@@ -824,7 +679,7 @@ static void run(st_whatif *w, const st_trace_change *change)
         if (w->status == ST_OK)
             st_whatif_check_stages(w);
         if (w->status == ST_OK)
-            find_layers(w);
+            st_whatif_find_layers(w);
         if (w->status == ST_OK)
             st_whatif_check_job(w);
         if (w->status == ST_OK &&
@@ -856,6 +711,7 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .outcome = outcome,
                    .job = change->job,
                    .model = change->model,
+                   .layer_growth = 1,
                    .keep_times = change->keep_times,
                    .ratios = change->ratios,
                    .growth = change->growth,

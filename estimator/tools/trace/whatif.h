@@ -83,6 +83,7 @@ typedef struct st_whatif_stages {
     uint32_t *stage_of; /* by rank, an index */
     uint32_t *ranks;    /* by stage: the first rank of it */
     bool is_ring;       /* ranks form a ring: they have several chunks */
+    bool is_uneven;     /* numbers of layers differ */
     st_whatif_link *links;
     size_t link_count;
 } st_whatif_stages;
@@ -93,7 +94,8 @@ typedef struct st_whatif {
     st_whatif_values values;
     st_repeats *repeats; /* by rank */
     st_whatif_stages stages;
-    uint32_t folded; /* layers that a repetition is, 0: one */
+    uint32_t folded;     /* layers that a repetition is, 0: one */
+    double layer_growth; /* new layers over recorded ones, alike on every stage */
     st_arena *arena;
     st_errors *errors;
     st_status status; /* of what failed first; whoever goes on after a failure looks at it */
@@ -151,6 +153,9 @@ double st_whatif_job_layers(const st_whatif *w);
 /* Refuses a job that cannot be the recorded one, and warns where what is found differs from it, or
  * from the layers of --have. */
 void st_whatif_check_job(st_whatif *w);
+/* Layers of every rank, where something asks for them: numbers of the job become those of rank 0.
+ */
+void st_whatif_find_layers(st_whatif *w);
 /* How many forward passes there are in a rank's trace, with as many backward passes, in turn where
  * `alternate` asks for that; 0: these cannot be distinguished. */
 size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace, bool alternate);
@@ -178,7 +183,7 @@ void st_whatif_check_training(st_whatif *w, bool passes);
 void st_whatif_pipeline(st_whatif *w);
 /* Which rank is which stage; parallel.pp of the recorded job follows. */
 void st_whatif_find_stages(st_whatif *w);
-/* Refuses what a part of a pipeline's stages cannot answer; layers become those of a stage. */
+/* Refuses what a part of a pipeline's stages cannot answer. */
 void st_whatif_check_stages(st_whatif *w);
 /* The schedule of a recorded pipeline of several ranks, likewise. */
 void st_whatif_stages_anew(st_whatif *w);

@@ -282,7 +282,7 @@ const double *st_whatif_stretch(st_whatif *w, size_t rank)
     for (size_t i = 0; i < events; i++)
         factors[i] = 1;
     if (w->values.set[ST_WHATIF_LAYERS] > 0 && !w->repeats_layers) {
-        double factor = s.w->values.set[ST_WHATIF_LAYERS] / s.w->repeats[0].layers;
+        double factor = s.w->layer_growth;
         for (size_t i = 0; i < s.repeats->count; i++) {
             const st_repeat *run = &s.repeats->items[i];
             add_part(&s, &(part){run->first, st_repeat_end(run), false, factor});

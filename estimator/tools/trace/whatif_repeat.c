@@ -99,26 +99,31 @@ static st_repeat_unit layer_unit(const planner *p, const st_repeat *run, uint32_
                             .to_ns = launch_ns(p, run->first + (layer + 1) * run->period)};
 }
 
+static uint32_t stage_of(const st_whatif *w, size_t rank)
+{
+    return w->stages.count > 1 ? w->stages.stage_of[rank] : 0;
+}
+
+/* Whether ranks of one stage have as many runs. */
 static bool have_equal_runs(const st_whatif *w)
 {
-    for (size_t i = 1; i < w->graph->set->count; i++)
-        if (w->repeats[i].count != w->repeats[0].count)
-            return false;
+    for (size_t i = 0; i < w->graph->set->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (stage_of(w, i) == stage_of(w, k) && w->repeats[i].count != w->repeats[k].count)
+                return false;
     return true;
 }
 
-/* The same layers on every rank, as their collectives meet. */
-static bool plan_run(planner *p, size_t run, uint32_t further)
+/* How well each layer but the last of a run can be repeated, on the rank where that is worst. The
+ * last one is not asked: behind it the host goes over to something else. */
+static fitness find_fits(planner *p, uint32_t stage, size_t run, fitness *fits)
 {
-    uint32_t layers = p->w->repeats[0].layers;
-    size_t ranks = p->w->graph->set->count;
-    fitness *fits = st_xalloc(p->w->arena, layers, sizeof *fits);
-    uint32_t *copies = st_xalloc(p->w->arena, layers, sizeof *copies);
-    for (uint32_t i = 0; i < layers; i++)
-        fits[i] = FIT;
-    for (size_t rank = 0; rank < ranks; rank++) {
+    fitness best = FIT_NOT;
+    uint32_t layers = 0;
+    for (size_t rank = 0; rank < p->w->graph->set->count; rank++) {
+        if (stage_of(p->w, rank) != stage)
+            continue;
         take_rank(p, rank);
-        /* The last one of a run is not asked: behind it the host goes over to something else. */
         const st_repeat *layer_run = &p->repeats->items[run];
         for (uint32_t layer = 0; layer + 1 < layer_run->layers; layer++) {
             st_repeat_unit unit = layer_unit(p, layer_run, layer);
@@ -127,14 +132,26 @@ static bool plan_run(planner *p, size_t run, uint32_t further)
                                                                          : FIT;
             fits[layer] = fit < fits[layer] ? fit : fits[layer];
         }
+        layers = layer_run->layers;
     }
-    /* Spreads further layers evenly: the share of a layer that does not fit as well as others
-     * goes to the next one that does. */
-    fitness best = FIT_NOT;
-    uint32_t last = 0;
-    uint64_t given = 0;
     for (uint32_t i = 0; i + 1 < layers; i++)
         best = fits[i] > best ? fits[i] : best;
+    return best;
+}
+
+/* The same layers on every rank of a stage, as their collectives meet. */
+static bool plan_run(planner *p, uint32_t stage, size_t run, uint32_t layers, uint32_t further)
+{
+    size_t ranks = p->w->graph->set->count;
+    fitness *fits = st_xalloc(p->w->arena, layers, sizeof *fits);
+    uint32_t *copies = st_xalloc(p->w->arena, layers, sizeof *copies);
+    for (uint32_t i = 0; i < layers; i++)
+        fits[i] = FIT;
+    /* Spreads further layers evenly: the share of a layer that does not fit as well as others
+     * goes to the next one that does. */
+    fitness best = find_fits(p, stage, run, fits);
+    uint32_t last = 0;
+    uint64_t given = 0;
     for (uint32_t i = 0; i + 1 < layers; i++) {
         uint64_t share = ((uint64_t)i + 1) * further / layers;
         if (fits[i] != best)
@@ -147,6 +164,8 @@ static bool plan_run(planner *p, size_t run, uint32_t further)
     if (best == FIT_NOT)
         return false;
     for (size_t rank = 0; rank < ranks; rank++) {
+        if (stage_of(p->w, rank) != stage)
+            continue;
         take_rank(p, rank);
         for (uint32_t layer = 0; layer + 1 < layers; layer++) {
             st_repeat_unit unit = layer_unit(p, &p->repeats->items[run], layer);
@@ -157,6 +176,23 @@ static bool plan_run(planner *p, size_t run, uint32_t further)
         }
     }
     return true;
+}
+
+/* Layers of every stage; false where they cannot be repeated. */
+static bool plan_layers(planner *p)
+{
+    st_whatif *w = p->w;
+    bool done = have_equal_runs(w) && w->layer_growth > 1;
+    if (done)
+        list_waits(p);
+    for (uint32_t s = 0; s < (w->stages.count > 1 ? w->stages.count : 1); s++) {
+        const st_repeats *found = &w->repeats[w->stages.count > 1 ? w->stages.ranks[s] : 0];
+        double set = found->layers * w->layer_growth;
+        done = done && fabs(set - round(set)) < 1e-9 * set;
+        for (size_t run = 0; run < found->count && done && w->status == ST_OK; run++)
+            done = plan_run(p, s, run, found->layers, (uint32_t)llround(set) - found->layers);
+    }
+    return done;
 }
 
 /* --- micro-batches ---------------------------------------------------------------------------- */
@@ -246,15 +282,8 @@ void st_whatif_plan_repeats(st_whatif *w)
     if (st_whatif_adds_micros(w)) {
         plan_micros(&p); /* layers besides are stretched */
     } else if (w->values.set[ST_WHATIF_LAYERS] > 0 && !pipeline) {
-        uint32_t layers = w->repeats[0].layers;
-        double set = w->values.set[ST_WHATIF_LAYERS];
-        bool done = have_equal_runs(w) && set > layers && fmod(set, 1) == 0;
-        if (done)
-            list_waits(&p);
-        for (size_t run = 0; run < w->repeats[0].count && done && w->status == ST_OK; run++)
-            done = plan_run(&p, run, (uint32_t)set - layers);
-        w->repeats_layers = done;
-        w->unit_count = done ? w->unit_count : 0;
+        w->repeats_layers = plan_layers(&p);
+        w->unit_count = w->repeats_layers ? w->unit_count : 0;
     }
 }
 

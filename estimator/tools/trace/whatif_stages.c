@@ -222,17 +222,6 @@ void st_whatif_check_stages(st_whatif *w)
     if (of_job && w->stages.is_ring)
         st_whatif_refuse(w, "the recorded ranks send to each other in a ring: stages with several "
                             "chunks cannot be laid out anew");
-    /* Layers of the job are spread over its stages. */
-    double pp = w->values.have[ST_WHATIF_PP] > 0 ? w->values.have[ST_WHATIF_PP] : 1;
-    double *const layers[] = {&w->values.have[ST_WHATIF_LAYERS], &w->values.set[ST_WHATIF_LAYERS]};
-    for (size_t i = 0; i < ST_COUNT(layers) && pp > 1; i++) {
-        if (fmod(*layers[i], pp) != 0)
-            st_whatif_refuse(w,
-                             "%.0f layers do not divide into %.0f stages" ST_EXPECTED
-                             "as many layers on every stage",
-                             *layers[i], pp);
-        *layers[i] /= pp;
-    }
 }
 
 /* --- what passes take --------------------------------------------------------------------------
@@ -501,8 +490,11 @@ void st_whatif_stages_anew(st_whatif *w)
                          "the first stage sends %zu times forward in %zu steps" ST_EXPECTED
                          "once for each micro-batch of a step%s",
                          sent, steps, have > 0 ? ", as many as --have batch.micro_batches" : "");
-    double layers = (double)count * w->repeats[0].layers;
-    if (layers > 0 && (stages > layers || fmod(layers, stages) != 0))
+    double layers = w->outcome->job_layers;
+    if (stages != count && w->stages.is_uneven)
+        st_whatif_refuse(w, "the stages have different numbers of layers" ST_EXPECTED
+                            "as many layers on every stage for parallel.pp");
+    if (stages != count && layers > 0 && (stages > layers || fmod(layers, stages) != 0))
         st_whatif_refuse(w,
                          "%.0f layers do not divide into %u stages" ST_EXPECTED
                          "as many layers on every stage",
