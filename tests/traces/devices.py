@@ -61,6 +61,19 @@ def expect(what, found, wanted):
         sys.exit(f"{what}: found {found}, expected {wanted}")
 
 
+def record_wait(name):
+    """The host of two GPUs waits for a kernel of the second one before it launches the next one of the first."""
+    lines = [("cudaLaunchKernel", 0, 5, 1), ("gemm", 10, 100, 1), ("cudaLaunchKernel", 6, 5, 2), ("gemm", 20, 900, 2),
+             ("cudaStreamSynchronize", 12, 911, 4), ("cudaLaunchKernel", 925, 5, 3), ("gemm", 935, 100, 3)]
+    name.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": what, "pid": id == 2, "tid": 7, "ts": ts, "dur": dur,
+         "args": {"correlation": id, "device": int(id == 2), "stream": 7}} if what == "gemm" else
+        {"ph": "X", "cat": "cuda_runtime", "name": what, "pid": 9, "tid": 1, "ts": ts, "dur": dur, "args": {"correlation": id}}
+        for what, ts, dur, id in lines] + [
+        {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 1, "tid": 7, "ts": 12, "dur": 911,
+         "args": {"correlation": 4, "device": 1, "stream": 7}}]}))
+
+
 def main():
     steptime = sys.argv[1]
     with tempfile.TemporaryDirectory(prefix="devices-") as folder:
@@ -77,8 +90,21 @@ def main():
             expect("ranks of what-if", len(answer["ranks"]), processes)
             if processes == 1:
                 expect("devices of what-if", [one["device"] for one in answer["ranks"][0]["devices"]], [0, 1])
+                idle = [one["gpu"]["idle_ns"] for one in ask(steptime, "idle", file)["ranks"]]
+                # GEMMs of a device take 4 x 90 or 95 us of its 630 us, its all-reduce 130 or 100.
+                expect("idle time of devices", idle, [630_000 - 490_000, 630_000 - 480_000])
+                replayed = ask(steptime, "replay", file)["ranks"][0]["devices"]
+                expect("devices of the replay", [one["device"] for one in replayed], [0, 1])
+                for what in ("recorded", "replayed"):
+                    expect(f"idle time {what}", [one[what]["idle_ns"] for one in replayed], idle)
             else:
                 expect("collectives that meet", ask(steptime, "graph", file)["edges"]["ranks"]["inferred"], 1)
+        record_wait(file)
+        first, second = (one["gpu"] for one in ask(steptime, "idle", file)["ranks"])
+        # Without the wait the first GPU is done long before the second one, which ends the window 115 us sooner.
+        expect("wait for the other device", 110_000 < first["synchronisation_ns"] < 120_000, True)
+        expect("host beside that wait", first["host_bound_ns"] < 30_000, True)
+        expect("idle time of the other device", second["idle_ns"], 1035_000 - 900_000)
         record_groups(file)
         expect("merged ranks of two groups", len(ask(steptime, "summary", file)["ranks"]), 4)
         expect("their collectives that meet", ask(steptime, "graph", file)["edges"]["ranks"]["exact"], 2)

@@ -455,14 +455,19 @@ static void add(finder *f, uint32_t before, uint32_t after)
                    f->found);
 }
 
-static uint32_t stream_track(const finder *f, int64_t stream)
+/* Streams of several devices may have one number: that of the wait's device, if it says one. */
+static uint32_t stream_track(const finder *f, const st_trace_wait *wait, int64_t stream)
 {
+    uint32_t found = ST_TRACE_NONE;
     for (size_t i = 0; stream >= 0 && i < f->stream_count; i++) {
         const st_trace_track *track = &f->trace->tracks[f->streams[i]];
-        if (track->number == stream && !track->is_text)
+        if (track->number != stream || track->is_text)
+            continue;
+        if (track->process == wait->device)
             return f->streams[i];
+        found = found == ST_TRACE_NONE ? f->streams[i] : found;
     }
-    return ST_TRACE_NONE;
+    return found;
 }
 
 static int64_t task_end(const finder *f, uint32_t task)
@@ -474,7 +479,7 @@ static int64_t task_end(const finder *f, uint32_t task)
 static uint32_t recorded_task(const finder *f, const st_trace_wait *wait)
 {
     uint32_t record = st_links_find(&f->order->calls, wait->record_correlation, INT64_MAX);
-    uint32_t track = stream_track(f, wait->on_stream);
+    uint32_t track = stream_track(f, wait, wait->on_stream);
     if (record == ST_TRACE_NONE || track == ST_TRACE_NONE)
         return ST_TRACE_NONE;
     return st_order_last(f->order, track, f->trace->events[record].start_ns);
@@ -492,7 +497,7 @@ static bool is_from_before(const finder *f, const st_trace_wait *wait)
 static uint32_t task_from_before(const finder *f, const st_trace_wait *wait, int64_t by_ns)
 {
     const st_lists *streams = &f->order->by_start;
-    uint32_t track = stream_track(f, wait->on_stream);
+    uint32_t track = stream_track(f, wait, wait->on_stream);
     uint32_t found = ST_TRACE_NONE;
     for (uint32_t i = track == ST_TRACE_NONE ? 0 : streams->starts[track];
          track != ST_TRACE_NONE && i < streams->starts[track + 1]; i++) {
@@ -520,7 +525,7 @@ static bool add_exact(finder *f, const st_trace_event *call)
     const st_trace_wait *wait = wait_record(f, call);
     if (wait == NULL || wait->record_correlation < 0 || wait->stream < 0)
         return false;
-    uint32_t track = stream_track(f, wait->stream);
+    uint32_t track = stream_track(f, wait, wait->stream);
     uint32_t producer = recorded_task(f, wait);
     if (track == ST_TRACE_NONE || producer == ST_TRACE_NONE)
         return true;
@@ -729,6 +734,14 @@ static void see_unknown_sync(finder *f, const thread_state *thread, const host_w
     add_sync(f, task, wait, false);
 }
 
+static bool has_device(const finder *f, int64_t device)
+{
+    for (size_t i = 0; i < f->stream_count; i++)
+        if (f->trace->tracks[f->streams[i]].process == device)
+            return true;
+    return false;
+}
+
 /* Where nothing is found that the call waited for, only how long it did is known. */
 static void see_any_sync(finder *f, const thread_state *thread, uint32_t call)
 {
@@ -736,12 +749,14 @@ static void see_any_sync(finder *f, const thread_state *thread, uint32_t call)
     host_wait wait = wait_of_call(f, call);
     const st_trace_event *event = &f->trace->events[wait.event];
     const st_trace_wait *record = wait_record(f, event);
-    uint32_t track = record != NULL ? stream_track(f, record->stream) : ST_TRACE_NONE;
+    uint32_t track = record != NULL ? stream_track(f, record, record->stream) : ST_TRACE_NONE;
     bool names_event =
         event->class_ == ST_CALL_SYNC_EVENT && record != NULL && record->record_correlation >= 0;
     if (is_known(event)) {
         for (size_t i = 0; i < f->stream_count; i++)
-            add_sync(f, st_order_last(f->order, f->streams[i], wait.from_ns), &wait, true);
+            if (record == NULL || !has_device(f, record->device) ||
+                f->trace->tracks[f->streams[i]].process == record->device)
+                add_sync(f, st_order_last(f->order, f->streams[i], wait.from_ns), &wait, true);
     } else if (event->class_ == ST_CALL_SYNC_STREAM && track != ST_TRACE_NONE) {
         add_sync(f, st_order_last(f->order, track, event->start_ns), &wait, true);
     } else if (names_event && is_from_before(f, record)) {

@@ -279,6 +279,7 @@ static st_status take_sync(void *context, sqlite3_stmt *row)
                                  ? last_record(own, number(row, 6), number(row, 7))
                                  : NULL;
     const st_trace_wait wait = {
+        .device = -1,
         .stream = type == STREAM_WAIT || type == STREAM_SYNC ? number(row, 4) : -1,
         .on_stream = record != NULL ? record->stream : -1,
         .record_correlation = record != NULL ? record->correlation : -1};

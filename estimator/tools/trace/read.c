@@ -195,7 +195,8 @@ static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
         return true;
     }
     if (event->kind == ST_TRACE_SYNC) {
-        st_trace_wait made = {.stream = draft->stream,
+        st_trace_wait made = {.device = draft->device,
+                              .stream = draft->stream,
                               .on_stream = draft->wait_stream,
                               .record_correlation = draft->record_correlation};
         return stored(r, st_store_wait(r->store, &made, &event->detail), too_many_tasks,

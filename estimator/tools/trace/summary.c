@@ -144,6 +144,22 @@ static void add_up(summer *s)
     }
 }
 
+void st_trace_device_time(const st_trace *trace, int64_t device, const st_trace_summary *whole,
+                          st_trace_breakdown *time)
+{
+    size_t count = 0;
+    st_interval *intervals = st_xmalloc((whole->gpu_tasks + 1) * sizeof *intervals);
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (st_trace_is_gpu(event) && trace->tracks[event->track].process == device)
+            intervals[count++] = (st_interval){event->start_ns, st_trace_end_ns(event),
+                                               event->class_ == ST_TRACE_COMMUNICATION};
+    }
+    st_busy_breakdown(intervals, count, whole->window_start_ns,
+                      whole->window_start_ns + whole->time.window_ns, time);
+    free(intervals);
+}
+
 void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary)
 {
     *summary = (st_trace_summary){.trace = trace};

@@ -102,6 +102,7 @@ typedef struct st_trace_collective {
 } st_trace_collective;
 
 typedef struct st_trace_wait {
+    int64_t device;             /* of the streams; -1: unknown */
     int64_t stream;             /* that waits; -1: unknown */
     int64_t on_stream;          /* that is waited for; -1: unknown */
     int64_t record_correlation; /* of the call that recorded the event; -1: unknown */
@@ -303,6 +304,9 @@ typedef struct st_trace_summary {
 
 /* Adds up one rank; everything lives in `arena`. A trace without GPU work has a window of calls. */
 void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary);
+/* The breakdown of a device, by number, in the window of the whole trace. */
+void st_trace_device_time(const st_trace *trace, int64_t device, const st_trace_summary *whole,
+                          st_trace_breakdown *time);
 
 /* --- dependencies and replay ------------------------------------------------------------------ */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The replay of traces compared with their recording. */
+#include "trace/devices.h"
 #include "trace/trace_replay.h"
 
 #include "base/number.h"
@@ -260,6 +261,11 @@ static st_status replay_ranks(const st_trace_replay_report *report, st_replay *r
     for (size_t i = 0; i < graph->set->count && status == ST_OK; i++) {
         st_trace_replayed *rank = &report->ranks[i];
         st_trace_replay_rank(graph, replay, i, delayed ? &rank->replayed : &rank->alone);
+        for (size_t k = 0; k < rank->device_count; k++) {
+            st_trace_replayed *one = &rank->devices[k];
+            st_replayed_device(graph, replay, i, one->device, true,
+                               delayed ? &one->replayed : &one->alone);
+        }
     }
     return status;
 }
@@ -273,6 +279,9 @@ static void recall(const st_trace_replay_report *report, const st_replay *replay
         st_trace_summary summary;
         st_trace_summarize(graph->set->ranks[i], arena, &summary);
         rank->recorded = summary.time;
+        for (size_t k = 0; k < rank->device_count; k++)
+            st_trace_device_time(tasks->trace, rank->devices[k].device, &summary,
+                                 &rank->devices[k].recorded);
         /* A collective begins when its last rank arrives; before that a rank waits in its
          * kernel. */
         rank->waits_known = tasks->trace->world_size == 1;
@@ -346,11 +355,35 @@ static st_status find_path(st_trace_replay_report *report, const st_replay *repl
     return ST_OK;
 }
 
+/* Devices of ranks that have several. */
+static void list_devices(const st_trace_replay_report *report, st_arena *arena)
+{
+    for (size_t i = 0; i < report->graph->set->count; i++) {
+        st_trace_replayed *rank = &report->ranks[i];
+        st_trace_device *devices = NULL;
+        bool are_ranks = false;
+        size_t count =
+            st_trace_devices(report->graph->set->ranks[i], arena, &devices, &are_ranks);
+        rank->device_count = count > 1 ? count : 0;
+        rank->devices = st_xalloc(arena, count + 1, sizeof *rank->devices);
+        for (size_t k = 0; k < rank->device_count; k++)
+            rank->devices[k].device = devices[k].number;
+    }
+}
+
+static void compare_shares(st_trace_replay_report *report, const st_trace_replayed *one)
+{
+    report->most_points = fmax(report->most_points, most_points(&one->recorded, &one->replayed));
+    report->most_points_alone =
+        fmax(report->most_points_alone, most_points(&one->recorded, &one->alone));
+}
+
 st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_arena *arena,
                                st_trace_replay_report *report, st_errors *errors)
 {
     *report = (st_trace_replay_report){.graph = graph};
     report->ranks = st_xalloc(arena, graph->set->count, sizeof *report->ranks);
+    list_devices(report, arena);
     st_status status =
         trace_check_graph(graph, replay, arena, &report->left, &report->left_count, errors);
     if (status == ST_OK)
@@ -371,10 +404,9 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
                 report->recorded_ns = recorded;
             if (replayed > report->replayed_ns)
                 report->replayed_ns = replayed;
-            report->most_points =
-                fmax(report->most_points, most_points(&rank->recorded, &rank->replayed));
-            report->most_points_alone =
-                fmax(report->most_points_alone, most_points(&rank->recorded, &rank->alone));
+            compare_shares(report, rank);
+            for (size_t k = 0; k < rank->device_count; k++)
+                compare_shares(report, &rank->devices[k]);
         }
     }
     return status;
@@ -456,6 +488,21 @@ static void put_rank(const st_trace *trace, size_t index, const st_trace_replaye
     }
     st_trace_show_breakdowns(table, rows);
     st_trace_show_breakdowns(table, times);
+    st_node *devices = rank->device_count > 0 ? st_put_list(node, "devices") : NULL;
+    for (size_t i = 0; i < rank->device_count; i++) {
+        const st_trace_replayed *one = &rank->devices[i];
+        st_node *device = st_put_map(devices, NULL);
+        st_node *lines = st_put_list(device, ".rows");
+        st_put_ns(device, "device", one->device);
+        st_put_breakdown(st_put_line_map(device, "recorded"), &one->recorded);
+        st_put_breakdown(st_put_line_map(device, "replayed"), &one->replayed);
+        st_put_breakdown(st_put_line_map(device, "dependencies_alone"), &one->alone);
+        st_put_format(st_put_breakdown_row(lines, "recorded", &one->recorded), ".name",
+                      "device %lld", (long long)one->device);
+        (void)st_put_breakdown_row(lines, "replayed", &one->replayed);
+        (void)st_put_breakdown_row(lines, "dependencies alone", &one->alone);
+        st_trace_show_breakdowns(table, lines);
+    }
 }
 
 void st_trace_replay_result(const st_trace_replay_report *report, st_arena *arena,

@@ -32,6 +32,9 @@ typedef struct st_trace_replayed {
     st_trace_step *steps; /* as recorded */
     int64_t *step_ns;     /* replayed */
     size_t step_count;
+    struct st_trace_replayed *devices; /* of one that has several */
+    size_t device_count;
+    int64_t device; /* its number */
 } st_trace_replayed;
 
 typedef struct st_trace_replay_report {

@@ -65,8 +65,11 @@ typedef struct st_queue {
     size_t shorter;          /* tasks that last less than the call that launches them */
 } st_queue;
 
+/* A rank, or one of several devices that its process drives. */
 typedef struct st_idle_rank {
     const st_trace *trace;
+    size_t rank;    /* index */
+    int64_t device; /* -1: it has one */
     int64_t window_ns;
     st_idle gpu;
     st_idle *streams;
@@ -74,11 +77,11 @@ typedef struct st_idle_rank {
     size_t stream_count;
 } st_idle_rank;
 
-/* One for each rank, in `arena`. */
-void st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks);
+/* One for each rank and device, in `arena`; how many. */
+size_t st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks);
 /* Replaces each cause by the idle time that a replay without it saves. */
 st_status st_view_idle_causes(const st_trace_set *set, st_arena *arena, st_idle_rank *ranks,
-                              st_errors *errors) ST_NODISCARD;
+                              size_t count, st_errors *errors) ST_NODISCARD;
 void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *arena,
                          st_result *result);
 

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "trace/depend.h"
 #include "trace/view.h"
+#include "trace/devices.h"
 #include "trace/xalloc.h"
 
 #include <stdlib.h>
@@ -191,6 +192,11 @@ static void see_queue(const idler *k, uint32_t track, st_queue *queue)
 
 /* ---- a rank ---- */
 
+static bool is_of(const st_trace *trace, uint32_t track, int64_t device)
+{
+    return device < 0 || trace->tracks[track].process == device;
+}
+
 static void see_streams(const idler *k, st_idle_rank *rank)
 {
     const uint32_t *starts = k->order->by_start.starts;
@@ -198,7 +204,7 @@ static void see_streams(const idler *k, st_idle_rank *rank)
     rank->streams = st_xalloc(k->arena, tracks + 1, sizeof *rank->streams);
     rank->queues = st_xalloc(k->arena, tracks + 1, sizeof *rank->queues);
     for (uint32_t t = 0; t < tracks; t++) {
-        if (starts[t + 1] == starts[t])
+        if (starts[t + 1] == starts[t] || !is_of(k->trace, t, rank->device))
             continue;
         st_idle *idle = &rank->streams[rank->stream_count];
         const st_lists *tasks = &k->order->by_start;
@@ -214,9 +220,10 @@ static void see_streams(const idler *k, st_idle_rank *rank)
     int64_t reach_ns = k->start_ns;
     size_t count = 0;
     st_launch *gpu_starts = st_xmalloc((k->order->gpu_count + 1) * sizeof *gpu_starts);
-    rank->gpu = (st_idle){.stream = -1, .device = -1};
+    rank->gpu = (st_idle){.stream = -1, .device = rank->device};
     for (uint32_t i = 0; i < k->trace->event_count; i++)
-        if (st_trace_is_gpu(&k->trace->events[i]))
+        if (st_trace_is_gpu(&k->trace->events[i]) &&
+            is_of(k->trace, k->trace->events[i].track, rank->device))
             gpu_starts[count++] = (st_launch){k->trace->events[i].start_ns, i};
     st_sort(gpu_starts, count, sizeof *gpu_starts, st_launch_compare);
     for (size_t i = 0; i < count; i++)
@@ -225,31 +232,46 @@ static void see_streams(const idler *k, st_idle_rank *rank)
     free(gpu_starts);
 }
 
-void st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks)
+/* A rank, or each device of one that has several. */
+static void see_rank(idler *k, size_t index, st_idle_rank **made, size_t *count)
+{
+    const st_trace *trace = k->trace;
+    st_trace_device *devices = NULL;
+    bool are_ranks = false;
+    size_t device_count = st_trace_devices(trace, k->arena, &devices, &are_ranks);
+    st_view_window(k->order, &k->start_ns, &k->end_ns);
+    k->syncs_ns = st_xalloc(k->arena, trace->kind_counts[ST_TRACE_CALL] + 1, sizeof *k->syncs_ns);
+    for (size_t j = 0; j < trace->event_count; j++) {
+        const st_trace_event *event = &trace->events[j];
+        if (event->kind == ST_TRACE_CALL && event->class_ >= ST_CALL_SYNC_STREAM &&
+            event->class_ <= ST_CALL_FREE)
+            k->syncs_ns[k->sync_count++] = st_trace_end_ns(event);
+    }
+    st_sort(k->syncs_ns, k->sync_count, sizeof *k->syncs_ns, st_order_times);
+    find_waits(k);
+    for (size_t i = 0; i < (device_count > 1 ? device_count : 1); i++) {
+        st_idle_rank one = {.trace = trace,
+                            .rank = index,
+                            .device = device_count > 1 ? devices[i].number : -1,
+                            .window_ns = k->end_ns - k->start_ns};
+        see_streams(k, &one);
+        ST_XAPPEND(k->arena, *made, *count, one);
+    }
+}
+
+size_t st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks)
 {
     st_view_orders orders;
-    st_idle_rank *made = st_xalloc(arena, set->count, sizeof *made);
+    size_t count = 0;
+    *ranks = NULL;
     st_view_orders_make(set, arena, &orders);
     for (size_t i = 0; i < set->count; i++) {
-        const st_order *order = &orders.orders[i];
-        st_idle_rank *rank = &made[i];
-        idler k = {.order = order, .trace = order->trace, .arena = arena};
-        st_view_window(order, &k.start_ns, &k.end_ns);
-        *rank = (st_idle_rank){.trace = order->trace, .window_ns = k.end_ns - k.start_ns};
-        const st_trace *trace = k.trace;
-        k.syncs_ns = st_xalloc(k.arena, trace->kind_counts[ST_TRACE_CALL] + 1, sizeof *k.syncs_ns);
-        for (size_t j = 0; j < trace->event_count; j++) {
-            const st_trace_event *event = &trace->events[j];
-            if (event->kind == ST_TRACE_CALL && event->class_ >= ST_CALL_SYNC_STREAM &&
-                event->class_ <= ST_CALL_FREE)
-                k.syncs_ns[k.sync_count++] = st_trace_end_ns(event);
-        }
-        st_sort(k.syncs_ns, k.sync_count, sizeof *k.syncs_ns, st_order_times);
-        find_waits(&k);
-        see_streams(&k, rank);
+        idler k = {
+            .order = &orders.orders[i], .trace = orders.orders[i].trace, .arena = arena};
+        see_rank(&k, i, ranks, &count);
     }
     st_view_orders_free(&orders);
-    *ranks = made;
+    return count;
 }
 
 /* Idle time and queues as a result; times are nanoseconds, as in the trace. */
@@ -347,9 +369,14 @@ void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *aren
         char text[TEXT];
         st_put_text(node, "file", rank->trace->file);
         st_put_known(node, "rank", rank->trace->rank);
+        char device[TEXT] = "";
+        if (rank->device >= 0) {
+            st_put_ns(node, "device", rank->device);
+            (void)snprintf(device, sizeof device, ", device %lld", (long long)rank->device);
+        }
         st_put_ns(node, "window_ns", rank->window_ns);
-        st_say(node, "%s%s: window %s; causes in percent of idle time%s\n", i > 0 ? "\n" : "",
-               rank->trace->file, st_ms_text(rank->window_ns, text, TEXT),
+        st_say(node, "%s%s%s: window %s; causes in percent of idle time%s\n", i > 0 ? "\n" : "",
+               rank->trace->file, device, st_ms_text(rank->window_ns, text, TEXT),
                rank->gpu.is_replayed ? ", as a replay without each saves it" : "");
         show_idle(rank, node);
         const st_item *streams = st_node_find(node, "streams", sizeof "streams" - 1);

@@ -15,9 +15,10 @@
 typedef struct causer {
     const st_trace_set *set;
     st_idle_rank *ranks;
+    size_t count;
     st_arena *arena;
     st_errors *errors;
-    int64_t **recorded_ns; /* by rank: idle time of the GPU, then of its streams, as replayed */
+    int64_t **recorded_ns; /* by rank and device: idle time of the GPU, then of its streams, as replayed */
 } causer;
 
 /* What is zero in a replay: a category of tasks on the host or off it. */
@@ -64,15 +65,14 @@ static int64_t busy_ns(const st_trace_rank *rank, const st_replay *replay, const
 
 /* Idle time of a rank's GPU and of its streams, in a replay that ran. */
 static int64_t *measure_idle(const causer *c, const st_trace_graph *graph, const st_replay *replay,
-                             size_t rank)
+                             const st_idle_rank *own)
 {
-    const st_idle_rank *own = &c->ranks[rank];
     int64_t *idle_ns = st_xalloc(c->arena, own->stream_count + 1, sizeof *idle_ns);
     st_trace_breakdown time;
-    st_replayed_rank(graph, replay, rank, false, &time);
+    st_replayed_device(graph, replay, own->rank, own->device, false, &time);
     idle_ns[0] = time.idle_ns;
     for (size_t i = 0; i < own->stream_count; i++)
-        idle_ns[i + 1] = time.window_ns - busy_ns(&graph->ranks[rank], replay, &own->streams[i]);
+        idle_ns[i + 1] = time.window_ns - busy_ns(&graph->ranks[own->rank], replay, &own->streams[i]);
     return idle_ns;
 }
 
@@ -107,9 +107,9 @@ static st_status replay_without(causer *c, const removal *without, st_idle_cause
         status = zero_tasks(c, graph, without);
     if (status == ST_OK)
         status = st_replay_run(replay, c->errors);
-    for (size_t r = 0; r < c->set->count && status == ST_OK; r++) {
-        int64_t *idle_ns = measure_idle(c, graph, replay, r);
+    for (size_t r = 0; r < c->count && status == ST_OK; r++) {
         st_idle_rank *own = &c->ranks[r];
+        int64_t *idle_ns = measure_idle(c, graph, replay, own);
         if (without == NULL) {
             c->recorded_ns[r] = idle_ns;
             continue;
@@ -127,10 +127,10 @@ static st_status replay_without(causer *c, const removal *without, st_idle_cause
 }
 
 st_status st_view_idle_causes(const st_trace_set *set, st_arena *arena, st_idle_rank *ranks,
-                              st_errors *errors)
+                              size_t count, st_errors *errors)
 {
-    causer c = {.set = set, .ranks = ranks, .arena = arena, .errors = errors};
-    c.recorded_ns = st_xalloc(arena, set->count, sizeof *c.recorded_ns);
+    causer c = {.set = set, .ranks = ranks, .count = count, .arena = arena, .errors = errors};
+    c.recorded_ns = st_xalloc(arena, count, sizeof *c.recorded_ns);
     st_status status = replay_without(&c, NULL, ST_IDLE_HOST);
     for (int i = 0; i < ST_IDLE_CAUSES && status == ST_OK; i++)
         status = replay_without(&c, &removals[i], (st_idle_cause)i);

@@ -19,8 +19,7 @@ st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set)
 {
     st_trace_options options = {.details = (needs & CLI_TRACE_DETAILS) != 0,
                                 .without_operators = (needs & CLI_TRACE_OPERATORS) == 0,
-                                .apart = (needs & CLI_TRACE_OPERATORS) == 0 ||
-                                         (needs & CLI_TRACE_APART) != 0};
+                                .apart = (needs & CLI_TRACE_OPERATORS) == 0};
     st_trace_set *made = NULL;
     st_status status = cli_read_set(run, run->arguments, run->argument_count, &options, &made);
     if (status == ST_OK && run->common.steps != NULL)

@@ -18,8 +18,7 @@ struct cli_recorded {
 enum {
     CLI_TRACE_CALLS = 0,
     CLI_TRACE_DETAILS = 1, /* frames and allocations */
-    CLI_TRACE_OPERATORS = 2,
-    CLI_TRACE_APART = 8, /* each GPU is a rank; without CLI_TRACE_OPERATORS it is */
+    CLI_TRACE_OPERATORS = 2, /* without them each GPU is a rank, even if one process drives it */
     CLI_TRACE_GRAPH = 4 | CLI_TRACE_OPERATORS
 };
 

@@ -348,17 +348,17 @@ static const cli_example collectives_examples[] = {
 static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     st_idle_rank *ranks = NULL;
-    st_view_idle(recorded->set, run->arena, &ranks);
+    size_t count = st_view_idle(recorded->set, run->arena, &ranks);
     st_status status = ST_OK;
-    for (size_t i = 0; i < recorded->set->count && status == ST_OK; i++)
+    for (size_t i = 0; i < count && status == ST_OK; i++)
         if (ranks[i].stream_count == 0)
             status = st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = ranks[i].trace->file},
                              "the trace has no GPU work" ST_EXPECTED "kernels, copies or fills");
     const idle_options *options = run->options;
     if (status == ST_OK && !options->simple)
-        status = st_view_idle_causes(recorded->set, run->arena, ranks, run->errors);
+        status = st_view_idle_causes(recorded->set, run->arena, ranks, count, run->errors);
     if (status == ST_OK)
-        st_view_idle_result(ranks, recorded->set->count, run->arena, result);
+        st_view_idle_result(ranks, count, run->arena, result);
     return status;
 }
 
@@ -478,7 +478,7 @@ static st_status view_collectives(cli_run *run, const cli_recorded *recorded, st
 
 static const cli_verb verb_idle = {
     .name = "trace idle",
-    CLI_VIEWS_TRACES(CLI_TRACE_APART | CLI_TRACE_OPERATORS, view_idle),
+    CLI_VIEWS_TRACES(CLI_TRACE_OPERATORS, view_idle),
     .summary = "show why a GPU was idle, and how far the host was ahead",
     .doc =
         "Shows how much of the idle time of each rank's GPU, and of each of its streams, a replay "
