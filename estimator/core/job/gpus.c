@@ -124,7 +124,7 @@ const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_g
  * which have their own names).
  */
 static const char *const architectures[][2] = {
-    {"gfx942", "mi300x"}, {"gfx950", "mi355x"}, {"mi325", "mi325x"}};
+    {"gfx942", "mi300x"}, {"gfx950", "mi355x"}, {"gfx908", "mi100"}, {"mi325", "mi325x"}};
 
 /* Words of a device's name that say no more than its maker and memory. */
 static bool is_plain_word(const char *word, size_t length)
@@ -132,7 +132,8 @@ static bool is_plain_word(const char *word, size_t length)
     static const char *const plain[] = {"nvidia",   "geforce", "tesla",     "hbm2",       "hbm2e",
                                         "hbm3",     "hbm3e",   "gpu",       "graphics",   "ac",
                                         "sxm6",     "server",  "blackwell", "edition",    "amd",
-                                        "instinct", "oam",     "vf",        "accelerator"};
+                                        "instinct", "oam",     "vf",        "accelerator",
+                                        "dgxs"};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (strlen(plain[i]) == length && strncmp(plain[i], word, length) == 0)
             return true;
@@ -158,12 +159,13 @@ const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
     char name[128];
     char other[140];
     size_t used = 0;
-    /* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb". */
+    /* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb"; "MI250X/MI250" is the first
+     * of them. */
     const char *gpu = device;
     const size_t size = sizeof name;
     size_t name_used = 0;
-    while (*gpu != '\0' && *gpu != '(') {
-        size_t length = strcspn(gpu, " _(");
+    while (*gpu != '\0' && *gpu != '(' && *gpu != '/') {
+        size_t length = strcspn(gpu, " _(/");
         char word[64];
         const size_t lower_size = sizeof word;
         for (size_t i = 0; i < length && i < lower_size - 1; i++)
