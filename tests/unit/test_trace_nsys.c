@@ -396,17 +396,17 @@ static void assert_wait(const fixture *own, size_t at, const wait_case *expected
 TEST_WITH(waits_find_the_last_record_before_them, setup, teardown)
 {
     static const wait_case cases[] = {
-        {"50", "2,5", "Stream Wait Event", {20, -1, -1}},
-        {"100", "2,5", "Stream Wait Event", {20, -1, -1}},
-        {"213", "2,5", "Stream Wait Event", {20, 7, 41}},
-        {"300", "2,5", "Stream Wait Event", {20, 7, 41}},
-        {"301", "2,5", "Stream Wait Event", {20, 9, 43}},
-        {"350", "1,5", "Event Sync", {-1, 9, 43}},
-        {"350", "1,6", "Event Sync", {-1, 8, 42}},
-        {"350", "2,4", "Stream Wait Event", {20, -1, -1}},
-        {"350", "2,7", "Stream Wait Event", {20, -1, -1}},
-        {"350", "3,5", "Stream Sync", {20, -1, -1}},
-        {"350", "4,5", "Context Sync", {-1, -1, -1}},
+        {"50", "2,5", "Stream Wait Event", {-1, 20, -1, -1}},
+        {"100", "2,5", "Stream Wait Event", {-1, 20, -1, -1}},
+        {"213", "2,5", "Stream Wait Event", {-1, 20, 7, 41}},
+        {"300", "2,5", "Stream Wait Event", {-1, 20, 7, 41}},
+        {"301", "2,5", "Stream Wait Event", {-1, 20, 9, 43}},
+        {"350", "1,5", "Event Sync", {-1, -1, 9, 43}},
+        {"350", "1,6", "Event Sync", {-1, -1, 8, 42}},
+        {"350", "2,4", "Stream Wait Event", {-1, 20, -1, -1}},
+        {"350", "2,7", "Stream Wait Event", {-1, 20, -1, -1}},
+        {"350", "3,5", "Stream Sync", {-1, 20, -1, -1}},
+        {"350", "4,5", "Context Sync", {-1, -1, -1, -1}},
         {"350", "0,5", NULL, {0}},
         {"350", "5,5", NULL, {0}},
     };

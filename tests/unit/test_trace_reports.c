@@ -505,13 +505,16 @@ TEST_OF(idle_time_is_told_by_its_causes, fixture *own, set_up, tear_down)
         {20, 1, 5, 0, {0}, false}};
     st_queue queues[] = {{29, 2.385, 17, 23850, 57100, 99900, 7000, 5500, 3},
                          {0, 0, 0, -1, -1, -1, -1, -1, 0}};
-    const st_idle_rank ranks[] = {{&trace,
-                                   16000000,
-                                   {-1, -1, 36, 4000000, {0, 1000000, 0, 3000000, 0, 0}, false},
-                                   streams,
-                                   queues,
-                                   2},
-                                  {&trace, 1000000, {-1, -1, 1, 0, {0}, false}, NULL, NULL, 0}};
+    const st_idle_rank ranks[] = {
+        {&trace,
+         0,
+         -1,
+         16000000,
+         {-1, -1, 36, 4000000, {0, 1000000, 0, 3000000, 0, 0}, false},
+         streams,
+         queues,
+         2},
+        {&trace, 0, 5, 1000000, {-1, 5, 1, 0, {0}, false}, NULL, NULL, 0}};
     st_view_idle_result(ranks, 2, own->arena, &own->result);
     write_forms(own);
     SAYS(own, "r3.json: window 16.000 ms; causes in percent of idle time",
@@ -520,7 +523,7 @@ TEST_OF(idle_time_is_told_by_its_causes, fixture *own, set_up, tear_down)
          "stream 20 0.000 ms 0.0 % 0.0 %",
          "stream 7 29 2.4 17 23.9 us 57.1 us 99.9 us 7.0 us 5.5 us 3",
          "stream 20 0 0.0 0 unknown unknown unknown unknown unknown 0",
-         "\n\nr3.json: window 1.000 ms");
+         "\n\nr3.json, device 5: window 1.000 ms");
     HAS(own, "\"idle_ns\": 4000000", "\"tasks\": 36", "\"synchronisation_ns\": 1000000",
         "\"communication_ns\": 3000000", "\"host_bound_ns\": 1000000", "\"dependency_ns\": 250000",
         "\"launch_ns\": 74000", "\"unknown_ns\": 50000", "\"queue_mean\": 2.385",

@@ -129,11 +129,10 @@ static const char *const architectures[][2] = {
 /* Words of a device's name that say no more than its maker and memory. */
 static bool is_plain_word(const char *word, size_t length)
 {
-    static const char *const plain[] = {"nvidia",   "geforce", "tesla",     "hbm2",       "hbm2e",
-                                        "hbm3",     "hbm3e",   "gpu",       "graphics",   "ac",
-                                        "sxm6",     "server",  "blackwell", "edition",    "amd",
-                                        "instinct", "oam",     "vf",        "accelerator",
-                                        "dgxs"};
+    static const char *const plain[] = {"nvidia",   "geforce", "tesla",     "hbm2",        "hbm2e",
+                                        "hbm3",     "hbm3e",   "gpu",       "graphics",    "ac",
+                                        "sxm6",     "server",  "blackwell", "edition",     "amd",
+                                        "instinct", "oam",     "vf",        "accelerator", "dgxs"};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (strlen(plain[i]) == length && strncmp(plain[i], word, length) == 0)
             return true;
@@ -159,8 +158,8 @@ const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
     char name[128];
     char other[140];
     size_t used = 0;
-    /* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb"; "MI250X/MI250" is the first
-     * of them. */
+    /* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb"; "MI250X/MI250" is the
+     * first of them. */
     const char *gpu = device;
     const size_t size = sizeof name;
     size_t name_used = 0;

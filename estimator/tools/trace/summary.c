@@ -2,6 +2,7 @@
 /* What ran on one rank, added up. */
 #include "trace/busy.h"
 #include "trace/link.h"
+#include "trace/trace_replay.h"
 #include "trace/xalloc.h"
 
 #include <stdlib.h>

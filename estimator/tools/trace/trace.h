@@ -2,10 +2,9 @@
 /*
  * Recorded traces: what ran when on the host threads and GPU streams of the ranks of a job.
  *
- * The reader takes what PyTorch's profiler (Kineto) writes, in every form since 2020, plain or
- * gzip, one file per rank. It keeps what a task graph needs, so that memory depends on the number
- * of calls and kernels, not on the size of the file. Times are whole nanoseconds, taken from the
- * decimal text; a double would lose the last digits of times since 1970.
+ * The reader takes what PyTorch's profiler (Kineto) writes, in every form since 2020, one file per
+ * rank. It keeps what a task graph needs, so that memory depends on the number of calls and
+ * kernels. Times are whole nanoseconds; a double would lose the last digits of times since 1970.
  */
 #ifndef STEPTIME_TRACE_TRACE_H
 #define STEPTIME_TRACE_TRACE_H
@@ -304,9 +303,6 @@ typedef struct st_trace_summary {
 
 /* Adds up one rank; everything lives in `arena`. A trace without GPU work has a window of calls. */
 void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary);
-/* The breakdown of a device, by number, in the window of the whole trace. */
-void st_trace_device_time(const st_trace *trace, int64_t device, const st_trace_summary *whole,
-                          st_trace_breakdown *time);
 
 /* --- dependencies and replay ------------------------------------------------------------------ */
 
@@ -556,15 +552,14 @@ typedef struct st_trace_lane {
 typedef struct st_trace_outcome {
     int64_t before_ns; /* first event of any rank to the last that is waited for, replayed */
     int64_t after_ns;
-    /* A step, from the end of all work of one to that of the next, in the mean; of a single one
-     * from its begin. 0 without steps, or where a new pipeline took the place of the ranks. */
+    /* A mean step, from the end of all work of one to that of the next; of a single one from its
+     * begin. 0 without steps, or where a new pipeline took the place of the ranks. */
     int64_t step_before_ns;
     int64_t step_after_ns;
-    /* One rank of several: after_ns if the time of its collectives beyond the shortest alike is
-     * waiting that changes as its kernels do. As after_ns where all ranks are recorded. */
+    /* One rank of several: after_ns if its collectives beyond the shortest alike are waiting that
+     * changes as its kernels do. As after_ns where all ranks are recorded. */
     int64_t after_waiting_ns;
-    /* The same, if waits of unknown cause are over at once; as after_ns where there are none, or
-     * where a new pipeline schedule took the place of the ranks. */
+    /* The same, if waits of unknown cause are over at once; else as after_ns. */
     int64_t after_least_ns;
     int64_t band_ns[2];         /* after_ns where kernels are faster or slower; 0: not asked */
     st_trace_breakdown *before; /* by rank, and behind these by lane */
@@ -576,9 +571,8 @@ typedef struct st_trace_outcome {
     st_trace_times times_before; /* where keep_times asks for them */
     st_trace_times times_after;  /* unknown where a new pipeline schedule took the place */
     double layers_frac;          /* of the time of computing kernels, that these take */
-    uint32_t layers;   /* repetitions that were found on a rank, 0: not looked for or none */
-    double job_layers; /* of all stages */
-    bool is_uneven;    /* stages have different numbers of them */
+    uint32_t layers;   /* repetitions that were found on rank 0, 0: not looked for or none */
+    double job_layers; /* of all stages, which may have different numbers */
     uint32_t stages;   /* of the recorded pipeline, 0: no messages show one */
     size_t scaled;     /* GPU tasks whose time changed */
     size_t unpriced;   /* kernels of another shape that last as recorded */
@@ -594,13 +588,13 @@ typedef struct st_trace_outcome {
 
 /*
  * Changes durations in the graph, replays it, and, for another pipeline, builds the schedule of
- * passes with the times that the replay gives. The graph keeps the changed durations. What cannot
- * be known from the trace is refused: ST_ERR_USAGE for keys, ST_ERR_VALUE for the trace.
+ * passes with the times that the replay gives. The graph keeps the changed durations. Refuses what
+ * cannot be known from the trace: ST_ERR_USAGE for keys, else ST_ERR_VALUE.
  */
 st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, st_arena *arena,
                           st_trace_outcome *outcome, st_errors *errors) ST_NODISCARD;
 
-/* Bytes of an element by the profiler's name of its type, "BFloat16"; 0: not known. */
+/* Bytes of an element, "BFloat16"; 0: not known. */
 double st_trace_element_bytes(const char *dtype);
 
 #endif

@@ -362,8 +362,7 @@ static void list_devices(const st_trace_replay_report *report, st_arena *arena)
         st_trace_replayed *rank = &report->ranks[i];
         st_trace_device *devices = NULL;
         bool are_ranks = false;
-        size_t count =
-            st_trace_devices(report->graph->set->ranks[i], arena, &devices, &are_ranks);
+        size_t count = st_trace_devices(report->graph->set->ranks[i], arena, &devices, &are_ranks);
         rank->device_count = count > 1 ? count : 0;
         rank->devices = st_xalloc(arena, count + 1, sizeof *rank->devices);
         for (size_t k = 0; k < rank->device_count; k++)

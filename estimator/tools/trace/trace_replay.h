@@ -111,4 +111,8 @@ st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top,
                               st_trace_ranking *ranking, st_errors *errors) ST_NODISCARD;
 void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, st_result *result);
 
+/* The recorded breakdown of a device, by number, in the window of the whole trace. */
+void st_trace_device_time(const st_trace *trace, int64_t device, const st_trace_summary *whole,
+                          st_trace_breakdown *time);
+
 #endif

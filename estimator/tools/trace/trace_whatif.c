@@ -90,7 +90,8 @@ static void say_outcome(const st_trace_outcome *outcome, st_node *root)
     if (outcome->bubble_frac > 0)
         st_say(root, "bubble  %s %% of the step\n",
                st_number_print('f', 1, 100 * outcome->bubble_frac, texts[0], TEXT));
-    if (outcome->layers > 0 && outcome->stages > 1 && outcome->is_uneven)
+    if (outcome->layers > 0 && outcome->stages > 1 &&
+        outcome->job_layers != (double)outcome->layers * outcome->stages)
         st_say(
             root,
             "layers  %.0f of the job, not as many on each of %u stages, by the repetition of its "

@@ -266,8 +266,7 @@ size_t st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ran
     *ranks = NULL;
     st_view_orders_make(set, arena, &orders);
     for (size_t i = 0; i < set->count; i++) {
-        idler k = {
-            .order = &orders.orders[i], .trace = orders.orders[i].trace, .arena = arena};
+        idler k = {.order = &orders.orders[i], .trace = orders.orders[i].trace, .arena = arena};
         see_rank(&k, i, ranks, &count);
     }
     st_view_orders_free(&orders);

@@ -18,7 +18,8 @@ typedef struct causer {
     size_t count;
     st_arena *arena;
     st_errors *errors;
-    int64_t **recorded_ns; /* by rank and device: idle time of the GPU, then of its streams, as replayed */
+    int64_t **recorded_ns; /* by rank and device: idle time of the GPU, then of its streams, as
+                              replayed */
 } causer;
 
 /* What is zero in a replay: a category of tasks on the host or off it. */
@@ -72,7 +73,8 @@ static int64_t *measure_idle(const causer *c, const st_trace_graph *graph, const
     st_replayed_device(graph, replay, own->rank, own->device, false, &time);
     idle_ns[0] = time.idle_ns;
     for (size_t i = 0; i < own->stream_count; i++)
-        idle_ns[i + 1] = time.window_ns - busy_ns(&graph->ranks[own->rank], replay, &own->streams[i]);
+        idle_ns[i + 1] =
+            time.window_ns - busy_ns(&graph->ranks[own->rank], replay, &own->streams[i]);
     return idle_ns;
 }
 

@@ -348,20 +348,13 @@ static bool divides(st_whatif *w, double layers)
     return false;
 }
 
-void st_whatif_find_layers(st_whatif *w)
+/* The layers of every rank, as far as they are found. */
+static void find_ranks(st_whatif *w, double given)
 {
-    const double given = w->values.have[ST_WHATIF_LAYERS];
     const double set = w->values.set[ST_WHATIF_LAYERS];
-    /* The passes of a recorded pipeline are found by its messages. */
-    bool passes = (w->values.set[ST_WHATIF_PP] > 0 || w->values.set[ST_WHATIF_MICROS] > 0) &&
-                  w->stages.count <= 1;
-    w->repeats = st_xalloc(w->arena, rank_count(w), sizeof *w->repeats);
-    bool even = divides(w, given);
-    uint32_t each = even ? (uint32_t)(given / stage_count(w)) : 0;
+    uint32_t each = divides(w, given) ? (uint32_t)(given / stage_count(w)) : 0;
     find_all(w, each);
-    if (set > 0)
-        (void)(knows_stages(w) || divides(w, set));
-    if (set > 0)
+    if (set > 0 && (knows_stages(w) || divides(w, set)))
         unfold_layers(w, given);
     bool found = w->folded > 0 || (each > 1 && has_on_all(w, each));
     if (!found && each == 1 && knows_stages(w))
@@ -373,19 +366,35 @@ void st_whatif_find_layers(st_whatif *w)
     for (uint32_t s = 1; s < w->stages.count && knows_stages(w); s++)
         w->stages.is_uneven = w->stages.is_uneven || w->repeats[w->stages.ranks[s]].layers !=
                                                          w->repeats[w->stages.ranks[0]].layers;
-    for (size_t i = 0; i < rank_count(w) && w->status == ST_OK && set > 0; i++)
-        check_repeats(w, i);
-    for (size_t i = 0; i < rank_count(w) && w->status == ST_OK && (set > 0 || passes); i++)
-        check_found(w, i, given);
-    /* What repeats in a recording of inference may be tokens. */
+}
+
+/* What the result says of them. What repeats in a recording of inference may be tokens. */
+static void report(const st_whatif *w, double given)
+{
     bool believed = given > 0 || st_whatif_is_training(w);
+    uint32_t folded = w->folded > 0 ? w->folded : 1;
     if (w->status == ST_OK && believed && st_repeats_are_layers(&w->repeats[0])) {
-        w->outcome->layers = w->repeats[0].layers * (w->folded > 0 ? w->folded : 1);
-        w->outcome->job_layers = sum_layers(w) * (w->folded > 0 ? w->folded : 1);
-        w->outcome->is_uneven = w->stages.is_uneven;
+        w->outcome->layers = w->repeats[0].layers * folded;
+        w->outcome->job_layers = sum_layers(w) * folded;
     }
     w->outcome->layers_frac = w->repeats[0].covered_frac;
-    if (w->status == ST_OK && set > 0)
+}
+
+void st_whatif_find_layers(st_whatif *w)
+{
+    const double given = w->values.have[ST_WHATIF_LAYERS];
+    const bool grows = w->values.set[ST_WHATIF_LAYERS] > 0;
+    /* The passes of a recorded pipeline are found by its messages. */
+    bool passes = (w->values.set[ST_WHATIF_PP] > 0 || w->values.set[ST_WHATIF_MICROS] > 0) &&
+                  w->stages.count <= 1;
+    w->repeats = st_xalloc(w->arena, rank_count(w), sizeof *w->repeats);
+    find_ranks(w, given);
+    for (size_t i = 0; i < rank_count(w) && w->status == ST_OK && grows; i++)
+        check_repeats(w, i);
+    for (size_t i = 0; i < rank_count(w) && w->status == ST_OK && (grows || passes); i++)
+        check_found(w, i, given);
+    report(w, given);
+    if (w->status == ST_OK && grows)
         grow(w, knows_stages(w) ? given : 0);
     if (given > 0 && w->status == ST_OK)
         w->values.have[ST_WHATIF_LAYERS] =

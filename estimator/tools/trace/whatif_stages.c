@@ -472,6 +472,22 @@ static const stage_times *spread(st_whatif *w, const stage_times *old, uint32_t 
     return stages == count ? old : made;
 }
 
+/* Layers of another number of stages. */
+static void check_spread(st_whatif *w, uint32_t stages)
+{
+    double layers = w->outcome->job_layers;
+    if (stages == w->stages.count)
+        return;
+    if (w->stages.is_uneven)
+        st_whatif_refuse(w, "the stages have different numbers of layers" ST_EXPECTED
+                            "as many layers on every stage for parallel.pp");
+    if (layers > 0 && (stages > layers || fmod(layers, stages) != 0))
+        st_whatif_refuse(w,
+                         "%.0f layers do not divide into %u stages" ST_EXPECTED
+                         "as many layers on every stage",
+                         layers, stages);
+}
+
 void st_whatif_stages_anew(st_whatif *w)
 {
     const st_whatif_values *v = &w->values;
@@ -490,15 +506,7 @@ void st_whatif_stages_anew(st_whatif *w)
                          "the first stage sends %zu times forward in %zu steps" ST_EXPECTED
                          "once for each micro-batch of a step%s",
                          sent, steps, have > 0 ? ", as many as --have batch.micro_batches" : "");
-    double layers = w->outcome->job_layers;
-    if (stages != count && w->stages.is_uneven)
-        st_whatif_refuse(w, "the stages have different numbers of layers" ST_EXPECTED
-                            "as many layers on every stage for parallel.pp");
-    if (stages != count && layers > 0 && (stages > layers || fmod(layers, stages) != 0))
-        st_whatif_refuse(w,
-                         "%.0f layers do not divide into %u stages" ST_EXPECTED
-                         "as many layers on every stage",
-                         layers, stages);
+    check_spread(w, stages);
     if (w->status != ST_OK)
         return;
     for (uint32_t i = 0; i < count; i++)

@@ -17,7 +17,7 @@ struct cli_recorded {
 /* What a view needs of recordings besides calls of the host and tasks of GPUs. */
 enum {
     CLI_TRACE_CALLS = 0,
-    CLI_TRACE_DETAILS = 1, /* frames and allocations */
+    CLI_TRACE_DETAILS = 1,   /* frames and allocations */
     CLI_TRACE_OPERATORS = 2, /* without them each GPU is a rank, even if one process drives it */
     CLI_TRACE_GRAPH = 4 | CLI_TRACE_OPERATORS
 };
