@@ -444,8 +444,8 @@ static void read_planes(xplane *own, st_proto space)
 }
 
 /*
- * What a plane says of its GPU: a name, where there is one, as of TPUs; otherwise what tells models
- * apart, "AMD 9.4, 304 multiprocessors", alike on all devices of a model.
+ * What a plane says of its GPU: a name, where there is one, as of TPUs; otherwise vendor,
+ * capability and multiprocessors, "AMD 9.4, 304 multiprocessors", which differ between models.
  */
 static void describe_gpu(xplane *own, const plane *of)
 {
