@@ -79,6 +79,49 @@ with tempfile.TemporaryDirectory() as scratch:
     code, _, said, _ = record(scratch, [], ['-c', LOSS], sys.executable)
     if code == 0 or 'kept; it read results of kernels, which are zero' not in said:
         failures.append(f'a loss: {code} {said}')
+# CUDA 11, and two GPUs in one process: products and sums are on their own ones.
+TWO = """
+import ctypes
+runtime, blas, nccl = map(ctypes.CDLL, ('libcudart.so.11.0', 'libcublas.so.11', 'libnccl.so.2'))
+version, comms, one = ctypes.c_int(), (ctypes.c_void_p * 2)(), ctypes.c_float(1)
+runtime.cudaRuntimeGetVersion(ctypes.byref(version))
+fine = version.value // 1000 == 11 and nccl.ncclCommInitAll(comms, 2, (ctypes.c_int * 2)(0, 1)) == 0
+blocks, handles, streams = ([ctypes.c_void_p() for _ in range(2)] for _ in range(3))
+for device in 0, 1:
+    fine = fine and runtime.cudaSetDevice(device) == 0
+    fine = fine and runtime.cudaMalloc(ctypes.byref(blocks[device]), ctypes.c_size_t(2385 << 20)) == 0
+    fine = fine and blas.cublasCreate_v2(ctypes.byref(handles[device])) == 0
+    fine = fine and runtime.cudaStreamCreate(ctypes.byref(streams[device])) == 0
+    blas.cublasSetStream_v2(handles[device], streams[device])
+for step in range(3):
+    for device in 0, 1:
+        runtime.cudaSetDevice(device)
+        block = blocks[device]
+        for _ in range(device + 1):
+            fine = fine and blas.cublasGemmEx(handles[device], 1, 0, 238, 512, 256, ctypes.byref(one), block, 14, 256, block, 14,
+                                              256, ctypes.byref(one), block, 14, 238, 68, -1) == 0
+    nccl.ncclGroupStart()
+    for device in 0, 1:
+        fine = fine and nccl.ncclAllReduce(blocks[device], blocks[device], ctypes.c_size_t(1 << 20), 7, 0,
+                                           ctypes.c_void_p(comms[device]), streams[device]) == 0
+    nccl.ncclGroupEnd()
+    for device in 0, 1:
+        runtime.cudaSetDevice(device)
+        runtime.cudaStreamSynchronize(streams[device])
+raise SystemExit(not fine)
+"""
+with tempfile.TemporaryDirectory() as scratch:
+    code, said, errors, _ = record(scratch, [], ['-c', TWO], sys.executable)
+    trace = os.path.join(scratch, 'trace.json')
+    subprocess.run([STEPTIME, 'trace', 'import', os.path.join(scratch, 'run'), '--cluster', 'dgx-h100', '-o', trace],
+                   capture_output=True, check=False)
+    found = {}
+    for event in json.load(open(trace, encoding='utf-8'))['traceEvents'] if os.path.exists(trace) else []:
+        if event.get('cat') == 'kernel':
+            key = event['args']['device'], 'AllReduce' in event['name']
+            found[key] = found.get(key, 0) + 1
+    if code != 0 or found != {(0, False): 3, (1, False): 6, (0, True): 3, (1, True): 3} or 'step_ns' in said:
+        failures.append(f'two GPUs: {code} {found} {said} {errors}')
 # Logs that cannot grow: a limit of files, a full disk.
 with tempfile.TemporaryDirectory() as scratch:
     for limit, message in (('ulimit -f 300', 'cannot write the log, calls are missing: File too large'),

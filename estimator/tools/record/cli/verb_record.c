@@ -399,7 +399,7 @@ static void price(cli_run *run, const st_launch_request *request, const st_run_o
     enum { MOST_CALLS = 2000000 }; /* a second, and memory for them */
     const record_options *options = run->options;
     const char *cluster = options->cluster;
-    bool alone = request->world <= 1 && outcome->processes == 1;
+    bool alone = request->world <= 1 && outcome->processes == 1 && outcome->collectives == 0;
     if (options->profile || outcome->calls > MOST_CALLS || (!alone && cluster == NULL) ||
         outcome->products == 0)
         return;

@@ -2,6 +2,7 @@
 /* See launch_sizes.h. */
 #include "record/price/launch_sizes.h"
 
+#include "base/chars.h"
 #include "base/memory.h"
 #include "trace/xalloc.h"
 
@@ -215,6 +216,16 @@ st_status st_launch_sizer_open(const st_rules *rules, st_arena *arena, st_launch
     return status;
 }
 
+/* Whether a formula has a name, which "threads" does not of "read". */
+static bool has_name(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at++)
+        if ((at == text || !st_is_letter(at[-1])) && !st_is_letter(at[length]))
+            return true;
+    return false;
+}
+
 bool st_launch_size(st_launch_sizer *sizer, const st_launch_facts *facts, st_task_shape *shape)
 {
     const st_rule *rule = facts->rule;
@@ -249,8 +260,7 @@ bool st_launch_size(st_launch_sizer *sizer, const st_launch_facts *facts, st_tas
         if (!isfinite(value) || value <= 0 || !fits)
             continue;
         shape->sizes[rule->sizes[i].size] = value;
-        estimated = strstr(text, "read") != NULL || strstr(text, "written") != NULL ||
-                    strstr(text, "moved") != NULL;
+        estimated = has_name(text, "read") || has_name(text, "written") || has_name(text, "moved");
     }
     shape->at_most = estimated && facts->at_most;
     (void)sqlite3_reset(statement);
