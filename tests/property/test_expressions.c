@@ -3,6 +3,7 @@
  * Random sheets: a program gives what a small evaluator of its own gives, the same bits alone and
  * in blocks, and explains the same values; the parser reads every formula as it was meant.
  */
+#include "program/alike.h"
 #include "../support/programs.h"
 #include "program/program.h"
 #include "steptime/tool/providers.h"
@@ -221,6 +222,61 @@ static void run_blocks(shelf *own, property_random *random)
 TEST(blocks_give_the_bits_of_rows)
 {
     with_shelf(state, run_blocks);
+}
+
+/* --- single rows that follow each other ------------------------------------------------------- */
+
+static double random_nonzero(property_random *random)
+{
+    double value = 0;
+    while (value == 0)
+        value = random_input(random, TREE_NUMBER);
+    return value;
+}
+
+/* As a row alone, in each of many that differ in numbers other than 0, and when a switch moves. */
+static void run_alike(shelf *own, property_random *random)
+{
+    enum { TURNS = 4, COMPARED = 5 };
+    world w;
+    double inputs[INPUTS];
+    make_checked_world(&w, own, random,
+                       "checks:\n  - {that: 'p or given(u, y)/x < z', else: 'x is {x}'}\n");
+    for (size_t i = 0; i < INPUTS; i++)
+        inputs[i] = random_input(random, input_types[i]);
+    st_workspace *again = st_workspace_create(w.program);
+    assert_non_null(again);
+    for (size_t turn = 0; turn < TURNS; turn++) {
+        const size_t moved = random_below(random, INPUTS);
+        inputs[moved] = random_below(random, 3) > 0 ? random_input(random, input_types[moved]) : 0;
+        for (size_t row = 0; row < ST_ALIKE_ROWS + COMPARED; row++) {
+            double outputs[CELLS];
+            double check = 0;
+            double fresh = 0;
+            for (size_t i = 0; i < INPUTS; i++)
+                if (input_types[i] == TREE_NUMBER && inputs[i] != 0)
+                    inputs[i] = random_nonzero(random);
+            assert_int_equal(st_program_run_one(w.program, again, inputs, outputs, &check), ST_OK);
+            if (row < ST_ALIKE_ROWS)
+                continue;
+            st_workspace *alone = st_workspace_create(w.program);
+            double expected[CELLS];
+            assert_non_null(alone);
+            assert_int_equal(st_program_run_one(w.program, alone, inputs, expected, &fresh), ST_OK);
+            for (size_t i = 0; i < CELLS; i++)
+                if (!same_double(outputs[i], expected[i]))
+                    fail_msg("c%zu is %.17g, alone %.17g, in\n%s", i, outputs[i], expected[i],
+                             w.text);
+            assert_double(check, fresh, "check");
+            st_workspace_destroy(alone);
+        }
+    }
+    st_workspace_destroy(again);
+}
+
+TEST(rows_alike_give_the_bits_of_rows_alone)
+{
+    with_shelf(state, run_alike);
 }
 
 /* --- products -------------------------------------------------------------------------------- */

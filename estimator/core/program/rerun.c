@@ -4,6 +4,7 @@
  * them, listed once for each input. Lists of several inputs run one after the other: what depends
  * on two of them is right after the later list, which has it, too.
  */
+#include "program/alike.h"
 #include "program/program.h"
 #include "program/scalar.h"
 #include "program/workspace.h"
@@ -164,6 +165,7 @@ st_status st_program_run_again(const st_program *program, st_workspace *workspac
         st_scalars_give(program, workspace->scalars, outputs, checks);
         return ST_OK;
     }
+    st_alike_forget(workspace); /* lists of dependents need every value */
     st_status status = st_program_run_one(program, workspace, inputs, outputs, checks);
     workspace->has_row = status == ST_OK;
     return status;

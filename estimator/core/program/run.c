@@ -8,6 +8,7 @@
  * Results are copied to their outputs as soon as they exist, which lets their registers be used
  * again.
  */
+#include "program/alike.h"
 #include "program/row_product.h"
 #include "program/rates.h"
 #include "program/scalar.h"
@@ -123,6 +124,7 @@ void st_workspace_destroy(st_workspace *workspace)
     if (workspace == NULL)
         return;
     st_product_destroy(workspace->product);
+    st_alike_destroy(workspace->alike);
     for (size_t i = 0; workspace->dependents != NULL && i < workspace->program->sheet->input_count;
          i++)
         free(workspace->dependents[i]);
@@ -168,9 +170,10 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
 {
     double *scalars = workspace->scalars;
     workspace->has_row = false;
+    const st_instruction *list = st_alike_list(workspace, inputs);
     for (size_t i = 0; i < program->sheet->input_count; i++)
         scalars[i] = inputs[i];
-    st_scalars_run(program, program->grouped, scalars);
+    st_scalars_run(program, list, scalars);
     st_scalars_give(program, scalars, outputs, checks);
     return ST_OK;
 }
@@ -301,6 +304,7 @@ st_status st_program_run(const st_program *program, st_workspace *workspace,
     st_targets targets = {.outputs = outputs, .checks = checks, .rows = rows};
     if (rows == 0)
         return ST_OK;
+    st_alike_forget(workspace);
     st_layout_make(workspace, inputs, &targets);
     (void)program;
     run_rows(workspace, &targets, NULL);
@@ -359,6 +363,7 @@ void st_paced_run(st_workspace *workspace, const st_paced *paced)
                           .refused = paced->refused};
     if (paced->rows == 0)
         return;
+    st_alike_forget(workspace);
     if (paced->level == 0) {
         st_layout_make(workspace, paced->inputs, &targets);
     } else {

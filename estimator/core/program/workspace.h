@@ -38,12 +38,15 @@ typedef struct st_turn {
 } st_turn;
 
 typedef struct st_product_layout st_product_layout;
+typedef struct st_alike st_alike;
 
 struct st_workspace {
     const st_program *program;
     st_product_layout *product; /* NULL: rows come one by one */
     st_kernels *kernels;
-    bool has_row; /* of st_program_run_again: the scalars are those of its last row */
+    st_alike *alike; /* NULL: none yet; see alike.h */
+    bool has_alike;  /* a single row has run */
+    bool has_row;    /* of st_program_run_again: the scalars are those of its last row */
     st_instruction **dependents; /* per input, see rerun.c; NULL: no row was run again */
     size_t *dependent_counts;
     uint64_t *reaches; /* per input: the instructions that depend on it, a bit each */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See alike.h. */
+#include "program/alike.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+void st_alike_destroy(st_alike *alike)
+{
+    if (alike == NULL)
+        return;
+    free(alike->switches);
+    free(alike->is_switch);
+    free(alike->list);
+    free(alike);
+}
+
+void st_alike_forget(st_workspace *workspace)
+{
+    if (workspace->alike != NULL)
+        workspace->alike->rows = 0;
+    if (workspace->alike != NULL)
+        workspace->alike->is_listed = false;
+}
+
+/* NULL when out of memory: rows then run whole. */
+static st_alike *make(const st_program *program)
+{
+    const size_t inputs = program->sheet->input_count + 1;
+    st_alike *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    made->switches = calloc(inputs, sizeof *made->switches);
+    made->is_switch = calloc(inputs, sizeof *made->is_switch);
+    made->list = calloc(program->instruction_count + 1, sizeof *made->list);
+    if (made->switches != NULL && made->is_switch != NULL && made->list != NULL)
+        return made;
+    st_alike_destroy(made);
+    return NULL;
+}
+
+/* Whether the switches are those of the rows before; notes them where they are not. */
+static bool has_same_switches(const st_program *program, st_alike *alike, const double *inputs)
+{
+    const size_t count = program->sheet->input_count;
+    bool same = alike->rows > 0;
+    for (size_t i = 0; i < count && same; i++)
+        same = !alike->is_switch[i] || same_bits(alike->switches[i], inputs[i]);
+    for (size_t i = 0; i < count && !same; i++) {
+        alike->switches[i] = inputs[i];
+        alike->is_switch[i] =
+            program->sheet->inputs[i].type.kind != ST_TYPE_NUMBER || same_bits(inputs[i], 0);
+    }
+    return same;
+}
+
+/* Lays out a run over the row, in which all but the switches varies. */
+static bool list_rest(st_workspace *workspace, st_alike *alike, const double *inputs)
+{
+    const st_program *program = workspace->program;
+    const size_t shown = program->output_count + program->check_count + 1;
+    double nowhere = 0; /* nothing is written */
+    st_column *columns = calloc(program->sheet->input_count + 1, sizeof *columns);
+    double **targets = calloc(shown, sizeof *targets);
+    size_t count = 0;
+    for (size_t i = 0; columns != NULL && i < program->sheet->input_count; i++)
+        columns[i] = (st_column){.values = &inputs[i], .stride = alike->is_switch[i] ? 0 : 1};
+    for (size_t i = 0; targets != NULL && i < shown; i++)
+        targets[i] = &nowhere;
+    if (columns != NULL && targets != NULL) {
+        const st_targets all = {
+            .outputs = targets, .checks = targets + program->output_count, .rows = 1};
+        st_layout_make(workspace, columns, &all);
+        for (size_t i = 0; i < program->instruction_count; i++) {
+            const uint32_t target = program->grouped[i].target;
+            if (workspace->needed[target] && workspace->varies[target])
+                alike->list[count++] = program->grouped[i];
+        }
+        alike->list[count].op = ST_OP_CONSTANT;
+    }
+    const bool listed = columns != NULL && targets != NULL;
+    free(targets);
+    free(columns);
+    return listed;
+}
+
+const st_instruction *st_alike_list(st_workspace *workspace, const double *inputs)
+{
+    const st_program *program = workspace->program;
+    if (workspace->alike == NULL && workspace->has_alike)
+        workspace->alike = make(program);
+    workspace->has_alike = true; /* a single row needs no memory for this */
+    st_alike *alike = workspace->alike;
+    if (alike == NULL)
+        return program->grouped;
+    if (!has_same_switches(program, alike, inputs)) {
+        st_alike_forget(workspace);
+        alike->rows = 1;
+        return program->grouped;
+    }
+    if (!alike->is_listed && ++alike->rows > ST_ALIKE_ROWS) {
+        const bool listed = list_rest(workspace, alike, inputs);
+        alike->rows = 1;
+        alike->is_listed = listed;
+    }
+    return alike->is_listed ? alike->list : program->grouped;
+}
