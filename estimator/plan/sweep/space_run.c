@@ -480,15 +480,15 @@ static size_t pick_kept(const st_space_worker *worker, const double *failures, s
 }
 
 /* Runs a piece: what its checks need, and then its outputs in the rows that these keep. */
-static void run_judged(st_space_worker *worker, st_paced run, bool slow)
+static void run_judged(st_space_worker *worker, st_paced run, st_slow *slow)
 {
     const st_space *space = worker->space;
     const size_t outputs = st_space_outputs(space);
-    st_column *columns = slow ? worker->slow->columns : worker->columns;
-    unsigned *level = slow ? &worker->slow->level : &worker->level;
+    st_column *columns = slow != NULL ? slow->columns : worker->columns;
+    unsigned *level = slow != NULL ? &slow->level : &worker->level;
     st_product some = run.product != NULL ? *run.product : (st_product){0};
     run.outputs = NULL;
-    st_paced_run(slow ? worker->slow->judge : worker->judge, &run);
+    st_paced_run(slow != NULL ? slow->judge : worker->judge, &run);
     const size_t picked = pick_kept(worker, run.failures, run.rows);
     *level = run.level < *level ? run.level : *level;
     if (picked == 0)
@@ -506,7 +506,7 @@ static void run_judged(st_space_worker *worker, st_paced run, bool slow)
     run.failures = NULL;
     run.level = *level;
     run.rows = picked;
-    st_paced_run(slow ? worker->slow->workspace : worker->workspaces[0], &run);
+    st_paced_run(slow != NULL ? slow->workspace : worker->workspaces[0], &run);
     *level = UNCHANGED;
     if (!all)
         scatter(worker, worker->spare, worker->outputs_at, outputs, picked);
@@ -515,11 +515,12 @@ static void run_judged(st_space_worker *worker, st_paced run, bool slow)
 static void run_piece(st_space_worker *worker, size_t first, const st_space_run_rows *piece)
 {
     const st_space *space = worker->space;
-    const bool slow = piece->slow;
+    st_slow *const slow = piece->slow ? worker->slow : NULL;
     const size_t rows = piece->rows;
     const size_t outputs = st_space_outputs(space);
-    st_paced run = {.inputs = slow ? worker->slow->columns : worker->columns,
-                    .level = slow ? move_slow(worker, first) : move_outer_axes(worker, first),
+    st_paced run = {.inputs = slow != NULL ? slow->columns : worker->columns,
+                    .level =
+                        slow != NULL ? move_slow(worker, first) : move_outer_axes(worker, first),
                     .rows = rows,
                     .outputs = worker->outputs_at,
                     .checks = worker->all_checks ? worker->outputs_at + outputs : NULL,
@@ -531,14 +532,14 @@ static void run_piece(st_space_worker *worker, size_t first, const st_space_run_
         worker->outputs_at[i] = worker->outputs[i] + first;
     for (size_t i = 0; i < space->check_count && worker->all_checks; i++)
         worker->outputs_at[outputs + i] = worker->checks[i] + first;
-    for (size_t i = 0; i < worker->varying_count && !slow; i++)
+    for (size_t i = 0; i < worker->varying_count && slow == NULL; i++)
         worker->columns[worker->varying[i]].values = worker->inputs[i] + first;
-    worker->laid_out[0] = worker->laid_out[0] || !slow;
+    worker->laid_out[0] = worker->laid_out[0] || slow == NULL;
     if (is_judged(worker)) {
         run_judged(worker, run, slow);
         return;
     }
-    st_paced_run(slow ? worker->slow->workspace : worker->workspaces[0], &run);
+    st_paced_run(slow != NULL ? slow->workspace : worker->workspaces[0], &run);
     if (worker->all_checks)
         fill_checks(worker, 0, rows, worker->outputs_at + outputs);
 }
