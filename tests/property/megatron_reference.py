@@ -21,8 +21,8 @@ class Reference(Table):
     """In the letters of the plan; `provided`: collectives and slowdowns are those of the test."""
     lists = {"layers": KINDS, "stage": STAGES, "stage_kind": (STAGES, KINDS), "P_layer": KINDS, "P": STAGES,
              "in_flight": STAGES, "gemm": KINDS, "other": KINDS, "casts": KINDS, "casts_back": KINDS, "blocks": KINDS,
-             "sums": KINDS, "forward": KINDS, "backward": KINDS, "again": KINDS, "wgrad": KINDS, "gpu": KINDS,
-             "layer": KINDS, "stage_time": STAGES, "work": KINDS, "part": PARTS, "hidden": 5, "A_whole": KINDS,
+             "sums": KINDS, "forward": KINDS, "backward": KINDS, "again": KINDS, "again_hides": KINDS, "wgrad": KINDS,
+             "gpu": KINDS, "layer": KINDS, "stage_time": STAGES, "work": KINDS, "part": PARTS, "hidden": 5, "A_whole": KINDS,
              "A_kept": KINDS, "A_dropped": KINDS, "A": KINDS, "M_state": STAGES, "M_layers": STAGES, "M_work": STAGES,
              "M": STAGES, "frees": 6}
 
@@ -295,17 +295,19 @@ def collective(r, kind, a):
     return a[4] + (2 if kind == ALL_REDUCE else 1) * share * a[0] / a[3] if a[1] > 1 else 0
 
 
-def ring(r, ranks, per_node):
-    return min(r.nic * per_node, r.link) if ranks > per_node else r.link * (1 - r.x.small_group / ranks)
+def ring(r, ranks, per_node, once=False):
+    """Small groups lose twice as much where bytes go around once."""
+    lost = (2 if once else 1) * r.x.small_group / max(ranks, 2)
+    return min(r.nic * per_node, r.link) if ranks > per_node else r.link * (1 - lost)
 
 
 def start(r, ranks, per_node):
     return r.x.alpha + r.x.alpha_rank * per_node + r.x.alpha_node * log2(ranks / per_node)
 
 
-def grouped(r, kind, size, ranks, node):
+def grouped(r, kind, size, ranks, node, once=False):
     """A collective of a group whose bandwidth is that of its ring."""
-    a = [size, ranks, node, ring(r, ranks, node), start(r, ranks, node)]
+    a = [size, ranks, node, ring(r, ranks, node, once), start(r, ranks, node)]
     return collective(r, kind, a)
 
 
@@ -334,6 +336,10 @@ def transfer(r, size, per_node, bandwidth):
 def refer_layer_messages(r):
     x = r.x
     r.all_reduce_tp = grouped(r, ALL_REDUCE, r.tp_message, x.t, r.tp_node)
+    r.gather_tp = 0
+    if x.sequence_parallel > 0:
+        r.gather_tp = grouped(r, ALL_GATHER, r.tp_message, x.t, r.tp_node, True)
+        r.all_reduce_tp = r.gather_tp + grouped(r, REDUCE_SCATTER, r.tp_message, x.t, r.tp_node, True)
     r.t_tp = (1 - x.hide_tp) * r.all_reduce_tp
     r.ring_cp = ((x.cp - 1) * transfer(r, r.cp_message, 1 if x.cp > r.cp_node else 2, ring(r, x.cp, r.cp_node))
                  if x.cp > 1 else 0)
@@ -354,11 +360,12 @@ def refer_step_messages(r):
     if x.p > 1:
         r.transfer = (r.crossing * transfer(r, r.pp_message, 1, r.nic)
                       + (1 - r.crossing) * transfer(r, r.pp_message, 2, r.link))
-    r.reduce = grouped(r, kind, r.g * r.P_most, r.dp_ranks, r.dp_node)
-    r.gather = grouped(r, ALL_GATHER, r.w * r.P_most, r.dp_ranks, r.dp_node)
+    once = x.zero > 0
+    r.reduce = grouped(r, kind, r.g * r.P_most, r.dp_ranks, r.dp_node, once)
+    r.gather = grouped(r, ALL_GATHER, r.w * r.P_most, r.dp_ranks, r.dp_node, once)
     if moe:
-        r.reduce += grouped(r, kind, r.g * r.P_most_experts, r.expert_ranks, r.expert_node)
-        r.gather += grouped(r, ALL_GATHER, r.w * r.P_most_experts, r.expert_ranks, r.expert_node)
+        r.reduce += grouped(r, kind, r.g * r.P_most_experts, r.expert_ranks, r.expert_node, once)
+        r.gather += grouped(r, ALL_GATHER, r.w * r.P_most_experts, r.expert_ranks, r.expert_node, once)
     r.gather = r.gather if x.zero > 0 else 0
     pair = [r.g * r.P_rows, 2, 1 if r.crossing > 0 else 2, r.nic if r.crossing > 0 else r.link, x.alpha_transfer]
     r.tied = collective(r, ALL_REDUCE, pair) if x.p > 1 and x.tied > 0 else 0
@@ -408,6 +415,9 @@ def refer_slowdowns(r):
     cp_hidden = again * min(r.ring_cp, behind_forward) + min(2 * r.ring_cp, behind_backward)
     r.t_cp = (again + 2) * r.ring_cp - cp_hidden
     r.cost_tp = cost(x.hide_tp * r.all_reduce_tp, r.slow_tp)
+    for k in range(KINDS):
+        # The gather that a backward pass repeats hides behind the products of a block.
+        r.again_hides[k] = min(r.gather_tp, r.slow_tp * r.gemm[k] / r.blocks[k])
     r.cost_cp = cost(cp_hidden, r.slow_cp)
     r.cost_ep = cost(2 * (again + 1) * x.hide_ep * r.all_to_all, r.slow_ep)
 
@@ -450,7 +460,8 @@ def refer_stage_times(r):
     message = r.all_reduce_tp  # of the embedding and of the output layer, which hide nothing
     for k in range(KINDS):
         r.gpu[k] = (r.forward[k] + r.backward[k] + r.again[k] + r.blocks[k] / 2 * r.n_tp * (r.t_tp + r.cost_tp) + r.t_cp
-                    + r.cost_cp + (r.t_ep + r.cost_ep if k == MOE else 0))
+                    + r.blocks[k] * (r.gather_tp - r.again_hides[k] + cost(r.again_hides[k], r.slow_tp)) + r.cost_cp
+                    + (r.t_ep + r.cost_ep if k == MOE else 0))
         r.layer[k] = layer_with_launches(r, k, x.moe_launch * host if k == MOE else host)
         r.gpu[k] = 0 if k == MOE and x.E <= 0 else r.gpu[k]
         r.layer[k] = 0 if k == MOE and x.E <= 0 else r.layer[k]
@@ -623,21 +634,23 @@ def refer_parts(r):
     waits = layers[DENSE] * (r.layer[DENSE] - r.gpu[DENSE]) + layers[MOE] * (r.layer[MOE] - r.gpu[MOE])
     refer_gemms(r, layers)
     r.part[LAUNCH] = waits
-    r.part[TP] = messages * r.t_tp + ends * r.all_reduce_tp
+    repeated = sum(layers[k] * r.blocks[k] * r.again_hides[k] for k in range(KINDS))
+    r.part[TP] = (messages * r.t_tp + ends * r.all_reduce_tp - repeated
+                  + sum(layers[k] * r.blocks[k] for k in range(KINDS)) * r.gather_tp)
     r.part[CP] = whole * r.t_cp
     r.part[EP] = layers[MOE] * r.t_ep
     r.part[PP] = r.transfers
     r.part[DP] = r.data - r.data_hidden + r.tied
     r.part[BUBBLE] = r.bubble
     r.part[OPTIMIZER] = r.optimizer
-    r.part[SLOWDOWN] = messages * r.cost_tp + whole * r.cost_cp + layers[MOE] * r.cost_ep + r.slowdown
+    r.part[SLOWDOWN] = messages * r.cost_tp + cost(repeated, r.slow_tp) + whole * r.cost_cp + layers[MOE] * r.cost_ep + r.slowdown
     r.part[MEMORY] = r.step / x.site
     for i in range(LAUNCH, PARTS):
         r.part[MEMORY] -= r.part[i]
         r.part[i] *= x.site
     r.part[MEMORY] *= x.site
     r.exposed = r.part[TP] + r.part[CP] + r.part[EP] + r.part[PP] + r.part[DP]
-    r.hidden[0] = x.site * messages * x.hide_tp * r.all_reduce_tp
+    r.hidden[0] = x.site * (messages * x.hide_tp * r.all_reduce_tp + repeated)
     r.hidden[1] = x.site * whole * ((r.passes + 2) * r.ring_cp - r.t_cp)
     r.hidden[2] = x.site * layers[MOE] * 2 * (r.passes + 1) * x.hide_ep * r.all_to_all
     r.hidden[3] = x.site * x.hide_pp * r.n_transfers * r.transfer

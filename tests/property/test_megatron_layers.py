@@ -121,7 +121,10 @@ def messages_of(b, r, kind):
     forward = blocks_of(r, kind)
     whole = forward * (2 + r.share * (1 - x.early_stop / 2))
     slow, exposed = b.of_kind("t_slowdown_tp", kind), b.of_kind("t_tp", kind)
-    sent = Messages(forward=forward * exposed, whole=whole * exposed, slow_forward=forward * slow, slow_all=whole * slow)
+    again = b.of_kind("again_hides", kind)
+    sent = Messages(forward=forward * exposed, whole=whole * exposed + forward * b.of_kind("t_tp_again", kind),
+                    slow_forward=forward * slow,
+                    slow_all=whole * slow + forward * again * (1 - 1 / b.found("slow_tp")))
     if has_attention(kind):
         ring, slow = b.found("t_ring_cp"), b.found("slow_cp")
         hidden = min(ring, slow * x.hide_cp * b.of_kind("core_forward", kind))
@@ -228,7 +231,8 @@ def expect_means(b, r, of_a_chunk):
                         lambda kind, one=one: b.of_kind(f"{one}_launch", kind) + b.of_kind(f"{one}_host", kind), of_a_chunk)
         expect_mean(b, "forward_mean_tp", routed, tp_of, of_a_chunk)
         expect_mean(b, "backward_mean_tp", routed,
-                    lambda kind: tp_of(kind) * (1 + r.share * (1 - x.early_stop / 2)), of_a_chunk)
+                    lambda kind: (tp_of(kind) * (1 + r.share * (1 - x.early_stop / 2))
+                                  + blocks_of(r, kind) * b.of_kind("t_tp_again", kind)), of_a_chunk)
         expect_mean(b, "forward_mean_cp", routed, lambda kind: b.of_kind("t_cp_forward", kind), of_a_chunk)
         expect_mean(b, "backward_mean_cp", routed, backward_cp, of_a_chunk)
 

@@ -151,7 +151,8 @@ def expect_traffic(b, r):
     tied = x.tied * r.g * r.P_rows if x.p > 1 else 0
     b.expect("tp_messages", tp)
     b.expect("tp_payload", tp * r.tp_message)
-    b.expect("tp_sent", tp * r.tp_message * 2 * (x.t - 1) / x.t)
+    blocks = 2 * dense + moe * r.blocks[MOE] if x.sequence_parallel > 0 else 0
+    b.expect("tp_sent", (2 * tp + r.m * blocks) * r.tp_message * (x.t - 1) / x.t)
     b.expect("pp_messages", pp)
     b.expect("pp_payload", pp * r.pp_message)
     b.expect("pp_sent", pp * r.pp_message / 2)
@@ -180,10 +181,12 @@ def expect_passes(b, r, k):
     per = 1 / (r.passes + 1)
     behind = (r.ring_cp - cp) * (1 - 1 / r.slow_cp)
     slow_forward = r.blocks[k] * r.cost_tp + behind + (r.cost_ep * per if k == MOE else 0)
+    repeated = r.blocks[k] * (r.gather_tp - r.again_hides[k])
     slow_backward = (r.blocks[k] / 2 * (r.n_tp - 2) * r.cost_tp + r.cost_cp - behind
+                     + r.blocks[k] * r.again_hides[k] * (1 - 1 / r.slow_tp)
                      + (r.cost_ep * (1 - per) if k == MOE else 0))
     forward = first + r.blocks[k] * r.t_tp + cp + ep * per + slow_forward
-    backward = inputs + r.blocks[k] / 2 * (r.n_tp - 2) * r.t_tp + r.t_cp - cp + ep * (1 - per) + slow_backward
+    backward = inputs + r.blocks[k] / 2 * (r.n_tp - 2) * r.t_tp + repeated + r.t_cp - cp + ep * (1 - per) + slow_backward
     b.expect_of("weights_work", kind, weights)
     b.expect_of("backward_work", kind, inputs)
     b.expect_of("forward_slowdown", kind, slow_forward, r.gpu[k])

@@ -261,7 +261,9 @@ static void add_rings(const plan *x, const st_estimate *e, by_hand *count, size_
             continue;
         parameters += cell(e, is_routed(x, i) ? "P_layer[moe]" : "P_layer[dense]");
         experts += is_routed(x, i) ? cell(e, "P_experts") : 0;
-        own.messages += (is_routed(x, i) && x->expert_tp != x->tp ? 1 : 2) / 2.0 * cell(e, "n_tp");
+        /* With sequence parallelism each block gathers once more, half of what a pair sends. */
+        own.messages += (is_routed(x, i) && x->expert_tp != x->tp ? 1 : 2) / 2.0 *
+                        (cell(e, "n_tp") + (cell(e, "t_gather_tp") > 0 ? 1 : 0));
         own.layers++;
     }
     add_activations(x, e, &own, count, rank);

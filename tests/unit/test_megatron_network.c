@@ -153,6 +153,32 @@ TEST_OF(shared_experts_gather_their_tokens, fixture *own, set_up, tear_down)
                 "gathered tokens");
 }
 
+/* Sequence parallelism gathers and scatters, and gathers once more for the gradients of weights. */
+TEST_OF(sequences_are_gathered_once_more, fixture *own, set_up, tear_down)
+{
+    static const char plan[] = "parallel.tp=4 parallel.dp=2 batch.global=2 constants.tp_hidden=0.5 "
+                               "constants.small_group_loss=0.26 constants.regather_hidden=%s "
+                               "parallel.sequence_parallel=%s overlap.tp=0";
+    const char *job = "llama3-8b-8xh100";
+    st_estimate all = estimate_of(own, job, st_arena_printf(own->arena, plan, "1", "true"));
+    st_estimate some = estimate_of(own, job, st_arena_printf(own->arena, plan, "0.375", "true"));
+    st_estimate none = estimate_of(own, job, st_arena_printf(own->arena, plan, "0.375", "false"));
+    double once = cell(&all, "bw_link") * (1 - 2 * 0.26 / 4);
+    double gather = cell(&all, "start_tp") + 0.75 * cell(&all, "tp_message") / once;
+    double ring = cell(&all, "bw_link") * (1 - 0.26 / 4);
+    double blocks = 2 * cell(&some, "L_placed") * cell(&some, "m");
+    assert_near(cell(&all, "t_all_reduce_tp"), 2 * gather, 1e-12, "a gather and a scatter");
+    assert_near(cell(&none, "t_all_reduce_tp"),
+                cell(&all, "start_tp") + 1.5 * cell(&all, "tp_message") / ring, 1e-12, "a ring");
+    assert_true(cell(&all, "t_tp_again[dense]") == 0);
+    assert_near(cell(&some, "t_tp_again[dense]"), 0.625 * gather, 1e-12, "exposed");
+    assert_near(cell(&some, "time_tp") - cell(&all, "time_tp"), blocks * 0.625 * gather, 1e-9,
+                "a gather for each block");
+    assert_near(cell(&some, "hidden_tp"), blocks * 0.375 * gather, 1e-9, "what hides");
+    assert_near(cell(&some, "tp_sent") - cell(&none, "tp_sent"),
+                blocks * 0.75 * cell(&all, "tp_message"), 1e-9, "its bytes");
+}
+
 TEST_OF(rings_of_keys_and_values_go_round, fixture *own, set_up, tear_down)
 {
     st_estimate estimate =

@@ -423,7 +423,8 @@ TEST_OF(seams_for_plugins_are_open, fixture *own, set_up, tear_down)
  * A few microseconds for one evaluation are promised: the sheet has to stay lean. Each of ten kinds
  * of layers has its row of times, which a job without that kind folds away (docs/decisions/0060);
  * one without groups of experts or adapters folds away draws of groups and adapters. A sixth of the
- * operations are what each kind hides of its own messages, in each pass (docs/decisions/0084).
+ * operations are what each kind hides of its own messages, in each pass (docs/decisions/0084), two
+ * in a hundred the gather that its backward pass repeats.
  */
 TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
 {
@@ -434,7 +435,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
     assert_int_equal(
         st_program_compile(sheet, &(st_program_options){0}, own->arena, &program, own->errors),
         ST_OK);
-    assert_true(st_program_operation_count(program) <= 11200);
+    assert_true(st_program_operation_count(program) <= 11400);
     static const char *const outputs[] = {"step_time", "memory"};
     assert_int_equal(st_program_compile(sheet,
                                         &(st_program_options){.outputs = outputs,
@@ -442,7 +443,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
                                                               .without_checks = true},
                                         own->arena, &program, own->errors),
                      ST_OK);
-    assert_true(st_program_operation_count(program) <= 7800);
+    assert_true(st_program_operation_count(program) <= 8050);
 }
 
 TESTS(megatron_rules);
