@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Packages of the last commit, built and tried: check.sh ROOT FOLDER [dist|deb|static|aarch64|recipes...]
+# Packages of the last commit, built and tried: check.sh ROOT FOLDER [PART...], each of
+# dist recipes rpm deb fresh static aarch64
 # As the Test Anything Protocol. What needs a program that is not there is skipped and says so.
 set -uo pipefail
 
@@ -9,40 +10,28 @@ root=$(readlink -f -- "$1")
 mkdir -p -- "$2"
 work=$(readlink -f -- "$2")
 shift 2
-wanted=" ${*:-dist recipes deb static aarch64} "
+wanted=" ${*:-dist recipes rpm deb fresh static aarch64} "
 here=$root/packaging
 log=$work/log
-count=0
-failed=0
 job=gpt3-175b-64xa100
+# shellcheck source=tests/support/tap.sh
+source "$root/tests/support/tap.sh"
 
-verdict() {
-    local status=$?
-    count=$((count + 1))
-    if ((status == 0)); then
-        echo "ok $count - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $count - $1"
-        tail -n 25 -- "$log" | sed 's/^/# /'
-    fi
-}
-
-skip() {
-    count=$((count + 1))
-    echo "ok $count # SKIP $1"
+explain() {
+    cat -- "$log"
 }
 
 wants() {
     [[ $wanted == *" $1 "* ]]
 }
 
-# lacks PROGRAM...: true, and says which, where one of them is not there
+# lacks WHAT PROGRAM...: true, and says which, where one of them is not there
 lacks() {
-    local program
+    local what=$1 program
+    shift
     for program; do
         command -v "$program" >/dev/null || {
-            skip "no $program"
+            skipped "$what" "no $program"
             return 0
         }
     done
@@ -63,20 +52,30 @@ if wants dist; then
 fi
 
 if wants recipes; then
-    lacks rpmspec || {
-        rpmspec -P "$here/steptime.spec" >"$log" 2>&1
-        verdict 'the RPM spec parses'
-    }
-    python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$here/spack/steptime/package.py" >"$log" 2>&1
-    verdict 'the recipe of Spack parses'
-    for file in "$here/steptime.spec" "$here/conda/meta.yaml" "$root/debian/changelog"; do
-        grep -q "${version#steptime-}" "$file" 2>"$log"
-        verdict "${file#"$root/"} is of this version"
-    done
+    python3 -B "$here/recipes.py" "$root" "${version#steptime-}" >"$log" 2>&1
+    verdict 'recipes parse, are of this version and name options and libraries of the build'
+fi
+
+# What Fedora's macros of meson do, where they are not there.
+if wants rpm && ! lacks 'an RPM' rpmbuild; then
+    mkdir -p -- "$work/rpm"
+    macros=()
+    [[ $(rpm --eval '%meson') != '%meson' ]] || macros=(
+        --define '_vpath_builddir _build' --define 'meson_build ninja -C _build'
+        --define 'meson_install DESTDIR=%{buildroot} meson install -C _build --no-rebuild'
+        --define 'meson meson setup --prefix=%{_prefix} --libdir=%{_libdir} --libexecdir=%{_libexecdir} _build')
+    (PATH=/usr/lib/ccache:$PATH rpmbuild -bb --nodeps --define "_topdir $work/rpm" \
+        --define "_sourcedir $work/dist" "${macros[@]}" "$here/steptime.spec") >"$log" 2>&1
+    verdict 'the RPMs are built, and every file is in one of them'
+    rm -rf -- "$work/rpm/tree" && mkdir -p -- "$work/rpm/tree"
+    (cd -- "$work/rpm/tree" && for package in ../RPMS/*/*.rpm; do
+        rpm2cpio "$package" | cpio -idm --quiet || exit 1
+    done && timeout 10 usr/bin/steptime estimate "$job" | grep 's per step') >"$log" 2>&1
+    verdict 'they estimate'
 fi
 
 # The packages install nothing: they are unpacked below a folder.
-if wants deb && ! lacks dpkg-buildpackage dh lintian; then
+if { wants deb || wants fresh; } && ! lacks "Debian packages" dpkg-buildpackage dh lintian; then
     rm -rf -- "$work/deb" && mkdir -p -- "$work/deb/tree"
     tar -C "$work/deb" -xzf "$tarball"
     (cd -- "$work/deb/$version" && PATH=/usr/lib/ccache:$PATH dpkg-buildpackage -us -uc -b) >"$log" 2>&1
@@ -100,6 +99,38 @@ job = st.Job('$job')
 job['batch.micro'] = 2
 assert '/deb/tree/' in st.__file__ and job.step_time.unit == 's' and float(job.step_time) > 0, job.step_time" >"$log" 2>&1
     verdict 'and from Python'
+fi
+
+# A Debian of its own, as it comes, from the packages to an estimate.
+try_fresh() {
+    local base=$work/debian machine=$work/fresh
+    [[ -f $base/whole ]] || {
+        rm -rf -- "$base"
+        debootstrap --variant=minbase bookworm "$base" http://deb.debian.org/debian >"$log" 2>&1 && : >"$base/whole"
+    }
+    verdict 'a fresh Debian is made' || return
+    rm -rf -- "$machine" && cp -a -- "$base" "$machine" && mkdir -- "$machine/packages"
+    find "$work/deb" -maxdepth 1 -name '*.deb' ! -name '*dbgsym*' -exec cp -t "$machine/packages" -- {} +
+    # shellcheck disable=SC2016 # the inner shell expands
+    unshare --mount bash -euo pipefail -c '
+        mount -t proc proc "$0/proc"
+        export DEBIAN_FRONTEND=noninteractive
+        chroot "$0" apt-get -qq update
+        begun=$(date +%s%N)
+        chroot "$0" sh -c "apt-get -qq -y --no-install-recommends install /packages/*.deb"
+        chroot "$0" steptime estimate "$1" | grep "s per step"
+        echo "$((($(date +%s%N) - begun) / 1000000000))" >"$0/seconds"
+        chroot "$0" steptime plugin list | grep "^nccl-whitebox .* ok "
+        chroot "$0" steptime trace summary --help | grep usage
+        chroot "$0" python3 -c "import steptime; print(steptime.Job(\"$1\").step_time)"
+    ' "$machine" "$job" >"$log" 2>&1
+    verdict "there, from packages to an estimate in $(cat -- "$machine/seconds" 2>>"$log") s"
+}
+
+if wants fresh && ((EUID != 0)); then
+    skipped 'a fresh Debian' 'needs root'
+elif wants fresh && ! lacks 'a fresh Debian' debootstrap unshare; then
+    try_fresh
 fi
 
 # run SYSTEM PROGRAM...
@@ -127,16 +158,15 @@ try_static() {
     verdict 'another plugin is refused, and why'
 }
 
-if wants static && ! lacks gcc ld objcopy; then
+if wants static && ! lacks "static programs" gcc ld objcopy; then
     try_static x86_64
     first=$(sha256sum <"$work/static/$version-linux-x86_64.tar.gz")
     bash "$here/static/build.sh" "$root" x86_64 "$work/static" >"$log" 2>&1 &&
         [[ $first == "$(sha256sum <"$work/static/$version-linux-x86_64.tar.gz")" ]]
     verdict 'the static tarball has the same bytes again'
 fi
-if wants aarch64 && ! lacks aarch64-linux-gnu-gcc qemu-aarch64-static apt-get; then
+if wants aarch64 && ! lacks "static programs for AArch64" aarch64-linux-gnu-gcc qemu-aarch64-static apt-get; then
     try_static aarch64 qemu-aarch64-static
 fi
 
-echo "1..$count"
-((failed == 0))
+finish

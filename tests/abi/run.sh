@@ -4,19 +4,17 @@
 #   run.sh STEPTIME PLUGIN_OF_OLD_HEADER LAYOUT_OF_OLD_HEADER LAYOUT_OF_NEW_HEADER
 set -uo pipefail
 
-failed=0
-verdict() {
-    if [[ $2 == 0 ]]; then
-        echo "ok $1 - $3"
-    else
-        echo "not ok $1 - $3"
-        failed=1
-    fi
+log=$(mktemp) || exit 1
+trap 'rm -f -- "$log"' EXIT
+# shellcheck source=tests/support/tap.sh
+source "${BASH_SOURCE%/*}/../support/tap.sh"
+
+explain() {
+    cat -- "$log"
 }
 
-diff <("$3") <("$4") | sed 's/^/# /'
-verdict 1 "${PIPESTATUS[0]}" 'every member lies where it lay'
-"$1" plugin check "$2" 2>&1 | sed 's/^/# /'
-verdict 2 "${PIPESTATUS[0]}" 'a plugin of the first ABI passes the check'
-echo "1..2"
-exit "$failed"
+diff <("$3") <("$4") >"$log"
+verdict 'every member lies where it lay'
+"$1" plugin check "$2" >"$log" 2>&1
+verdict 'a plugin of the first ABI passes the check'
+finish

@@ -7,25 +7,11 @@ set -uo pipefail
 root=$(readlink -f -- "$1")
 work=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$work"' EXIT
-count=0
-failed=0
+# shellcheck source=tests/support/tap.sh
+source "$root/tests/support/tap.sh"
 
-# verdict NAME: tells the status of the command before.
-verdict() {
-    local status=$?
-    count=$((count + 1))
-    if ((status == 0)); then
-        echo "ok $count - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $count - $1"
-        sed 's/^/# /' "$work"/*.txt 2>/dev/null
-    fi
-}
-
-skipped() {
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
+explain() {
+    cat -- "$work"/*.txt 2>/dev/null
 }
 
 stand_in() {
@@ -238,5 +224,4 @@ tally OK '1..1\nok 1 - a\n' && touch -d '2 hours ago' "$work/run/meson-logs/dev.
         >"$work/out.txt" 2>&1 && last '1 passed, 0 failed'
 verdict 'the log of an earlier run does not count'
 
-echo "1..$count"
-((failed == 0))
+finish

@@ -8,19 +8,11 @@ build=$2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$work"' EXIT
 export XDG_CONFIG_HOME="$work/none" XDG_DATA_HOME="$work/none" STEPTIME_PATH=''
-count=0
-failed=0
+# shellcheck source=tests/support/tap.sh
+source "$root/tests/support/tap.sh"
 
-verdict() {
-    local status=$?
-    count=$((count + 1))
-    if ((status == 0)); then
-        echo "ok $count - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $count - $1"
-        sed 's/^/# /' "$work/log"
-    fi
+explain() {
+    cat -- "$work/log"
 }
 
 find_one() {
@@ -158,5 +150,4 @@ echo 'name: moved' >>"$(find "$work/moved tree" -path '*/configs/jobs/gpt-3b-32x
     grep -q 'moved tree.*gpt-3b-32x3090.yaml' "$work/log"
 verdict 'and its data'
 
-echo "1..$count"
-((failed == 0))
+finish

@@ -26,6 +26,8 @@ class Steptime(MesonPackage):
     depends_on("zlib-api")
     depends_on("sqlite@3.37:")
     depends_on("expat")
+    depends_on("lz4 libs=static")  # inside of what `steptime record` preloads
+    depends_on("zstd libs=static")
     depends_on("mpi", when="+mpi")
 
     def meson_args(self):
