@@ -11,14 +11,14 @@ const [root, engine, version, output] = process.argv.slice(2);
 const here = import.meta.dirname;
 const read = (file) => readFileSync(path.join(here, file), 'utf8');
 
-async function bundle(entry) {
+async function bundle(entry, target = 'es2022') {
   const result = await build({
     entryPoints: [path.join(here, entry)],
     bundle: true,
     minify: true,
     write: false,
     format: 'iife',
-    target: 'es2022',
+    target,
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',
@@ -83,8 +83,9 @@ const wasm = packed(readFileSync(path.join(engine, 'engine.wasm')));
 const lessons = readdirSync(path.join(here, 'lessons'))
   .sort()
   .map((name) => read(`lessons/${name}`));
-const page = await bundle('src/main.tsx');
+const page = packed(await bundle('src/main.tsx'));
 const worker = packed(await bundle('src/worker.ts'));
+const loader = await bundle('src/loader.ts', 'es2017');
 
 writeFileSync(
   output,
@@ -104,10 +105,17 @@ writeFileSync(
 <script id="built" type="application/json">${asData({ version, references: references(), lessons })}</script>
 <script id="engine" type="text/plain">${wasm}</script>
 <script id="worker" type="text/plain">${worker}</script>
-<script>${inScript(page)}</script>
+<script id="page" type="text/plain">${page}</script>
+<script>${inScript(loader)}</script>
 </body>
 </html>
 `,
 );
-const sizes = { engine: wasm.length, page: page.length, worker: worker.length, style: css.length };
+const sizes = {
+  engine: wasm.length,
+  page: page.length,
+  worker: worker.length,
+  loader: loader.length,
+  style: css.length,
+};
 process.stdout.write(`${JSON.stringify(sizes)}\n`);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page does, seen from outside, one case each; see run.mjs.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 
 const first = (page) => page.locator('.tile.first .number').innerText();
 const store = (page, work, argument) => page.evaluate(work, argument);
@@ -123,6 +124,40 @@ export const cases = {
     await page.fill('#key-batch\\.micro', '2');
     await page.press('#key-batch\\.micro', 'Enter');
     await changed(page, before);
+    await page.fill('#key-batch\\.micro', ' ');
+    await page.press('#key-batch\\.micro', 'Enter');
+    await page.waitForFunction(() => document.getElementById('key-batch.micro').value === '2');
+    const whole = (input) => input.scrollWidth <= input.clientWidth;
+    assert.ok(await page.locator('#key-train\\.tokens').evaluate(whole), 'a long number is whole');
+  },
+
+  'a plan that breaks a rule says which, whatever was read before': async ({ open }) => {
+    const page = await open();
+    for (const tokens of ['15e12', '3e12']) {
+      await store(
+        page,
+        (value) =>
+          window.steptime.change({
+            ...window.steptime.state.doc,
+            sets: [
+              ['parallel.tp', '16'],
+              ['train.tokens', value],
+            ],
+          }) && window.steptime.explanation('step_time'),
+        tokens,
+      );
+      await page.waitForFunction(
+        (value) =>
+          window.steptime.state.report?.inputs.find((one) => one.key === 'train.tokens').value ===
+          Number(value),
+        tokens,
+      );
+      const said = await page.locator('.answers .note').allInnerTexts();
+      assert.ok(
+        said.some((one) => one.includes('groups of 16 ranks span machines of 8 GPUs')),
+        said.join(),
+      );
+    }
   },
 
   'a slider changes the numbers in a frame': async ({ open }) => {
@@ -175,6 +210,28 @@ export const cases = {
     await page.waitForSelector('.explain h2:has-text("T_TP =")');
   },
 
+  'on a phone a number leads to its explanation and back': async ({ open, shoot }) => {
+    const page = await open();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.waitForTimeout(300);
+    const number = page.locator('.tabs .number >> nth=30');
+    await number.scrollIntoViewIfNeeded();
+    const before = await page.evaluate(() => scrollY);
+    await number.click();
+    const top = () =>
+      page.locator('.explain h2').evaluate((one) => one.getBoundingClientRect().top);
+    await page.waitForFunction((old) => scrollY < old - 300, before);
+    assert.ok((await top()) > 0 && (await top()) < 200, `the explanation is at ${await top()}`);
+    assert.ok(await page.locator('.now').isVisible());
+    await shoot(page, 'phone-explained');
+    await page.click('text=Back to where you were');
+    await page.waitForFunction((old) => Math.abs(scrollY - old) < 2, before);
+    const wide = await page
+      .locator('.tex')
+      .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+    assert.equal(wide, 0, 'formulas fit');
+  },
+
   'a pinned estimate shows the difference of each number': async ({ open }) => {
     const page = await open();
     await page.click('text=Pin');
@@ -191,7 +248,12 @@ export const cases = {
     await page.waitForSelector('[role=tabpanel] th:text-is("step_time")');
   },
 
-  'a link holds the job and opens again': async ({ open }) => {
+  'a link holds the job and opens again, in a later page, too': async ({
+    open,
+    address,
+    folder,
+    write,
+  }) => {
     const page = await open();
     await page.fill('#key-batch\\.micro', '2');
     await page.press('#key-batch\\.micro', 'Enter');
@@ -203,6 +265,12 @@ export const cases = {
     const other = await open(link);
     assert.equal(await first(other), shown);
     assert.equal(await other.locator('#key-batch\\.micro').inputValue(), '2');
+    const html = readFileSync(new URL(address), 'utf8');
+    assert.ok(html.length < 2_000_000, `${html.length} bytes`);
+    write('later.html', html.replace(/"version":"[\d.]+"/, '"version":"9.238.5"'));
+    const later = await open(`file://${folder}/later.html${new URL(link).hash}`);
+    assert.equal(await first(later), shown);
+    assert.match(await later.locator('.notice').innerText(), /is from steptime .*9\.238\.5/);
   },
 
   'broken and hostile links do no harm': async ({ open, address, shoot }) => {
@@ -443,6 +511,7 @@ export const cases = {
   'the four lessons open, and their tasks check themselves': async ({ open, shoot }) => {
     const page = await open();
     await page.click('text=Lessons');
+    await page.waitForSelector('.task .note:text-is("Not yet: open the job above first.")');
     const solve = [
       async () => {
         await page.click('.lesson button:has-text("Open")');

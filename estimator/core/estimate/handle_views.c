@@ -90,6 +90,15 @@ st_status st_view_read(const st_estimate_view *view, st_estimate_view *asked, st
     return status;
 }
 
+/* A report says what is wrong with its values, also where a reading before has said it elsewhere. */
+static void judge_again(st_estimate_handle *handle, const st_errors *errors)
+{
+    for (size_t i = 0; i < st_errors_size(errors); i++)
+        if (st_errors_at(errors, i)->status == ST_ERR_CHECK)
+            return;
+    handle->is_judged = false;
+}
+
 st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view, st_buffer *buffer,
                             st_errors *errors)
 {
@@ -97,8 +106,10 @@ st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
     st_estimate_view asked;
     st_status status = st_view_read(view, &asked, errors);
     bool is_brief = status == ST_OK && asked.form == ST_ESTIMATE_TEXT && !asked.all;
-    if (status == ST_OK)
+    if (status == ST_OK) {
+        judge_again(handle, errors);
         status = st_estimate_complete(handle, !is_brief && asked.form != ST_ESTIMATE_SVG, errors);
+    }
     if (status != ST_OK)
         return status;
     st_arena *arena = st_arena_create();

@@ -2,6 +2,7 @@
 // What the page is about: a job, what was changed in it, and a sheet of one's own. A link holds it
 // all. Whatever comes from a link is checked here and is text everywhere else, never HTML.
 import { deflateSync, inflateSync, strFromU8, strToU8 } from 'fflate';
+import { fromBase64 } from './text';
 
 export interface Doc {
   /** A shipped job by name; '' where `text` is the job. */
@@ -66,13 +67,6 @@ const toBase64 = (bytes: Uint8Array): string => {
     text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 };
-
-export function fromBase64(text: string): Uint8Array {
-  const raw = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-  const bytes = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
-  return bytes;
-}
 
 export function linkOf(link: Link): string {
   const { doc } = link;

@@ -4,7 +4,7 @@
 import katex from 'katex';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { firstError } from './engine';
-import { difference, valueText } from './format';
+import { Breakable, difference, valueText } from './format';
 import type { State, Store } from './store';
 import { useStore } from './use';
 
@@ -27,13 +27,24 @@ export interface Step {
   operands?: Step[];
 }
 
+/** Brackets around what is no higher than they are, so that a line may end inside of them. */
+function inLines(tex: string): string {
+  const low = /\\left\(((?:(?!\\left|\\right|\\frac|\\begin|\\sqrt|\\sum|\\prod)[^])*)\\right\)/g;
+  let found = tex;
+  for (let last = ''; last !== found;) {
+    last = found;
+    found = found.replace(low, '($1)');
+  }
+  return `\\displaystyle ${found}`;
+}
+
 /** TeX of the engine as mathematics; `trust` is off, so that no text of a job becomes markup. */
 export function Tex({ tex }: { tex: string }) {
   const at = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (at.current)
-      katex.render(tex, at.current, {
-        displayMode: true,
+      katex.render(inLines(tex), at.current, {
+        displayMode: false,
         throwOnError: false,
         trust: false,
         strict: false,
@@ -70,7 +81,7 @@ function Operand({ step, store, state }: { step: Step; store: Store; state: Stat
         <span class="name">{step.name}</span>
       ) : (
         <button class="name" onClick={open}>
-          {step.name}
+          <Breakable text={step.name} />
         </button>
       )}
       <span class="value">{valueText(step.value, step.unit)}</span>
@@ -90,7 +101,22 @@ export function Explanation({
   edit: (cell: string) => void;
 }) {
   const [store, state] = useStore();
-  const { cell, values } = state;
+  const { cell, values, asks } = state;
+  const [from, setFrom] = useState<number | null>(null); // where one was before the page scrolled
+  const first = useRef(asks);
+  useEffect(() => {
+    const panel = document.querySelector('.explain');
+    if (asks === first.current || !panel) return;
+    first.current = asks;
+    const { top } = panel.getBoundingClientRect();
+    if (top >= 0 && top < innerHeight - 150) return;
+    if (from === null) setFrom(scrollY);
+    panel.scrollIntoView({ block: 'start' });
+  }, [asks]);
+  const back = (): void => {
+    scrollTo(0, from ?? 0);
+    setFrom(null);
+  };
   const [answer, setAnswer] = useState<Step | string | null>(null);
   const asked = useRef<string | null>(null);
   useEffect(() => {
@@ -118,17 +144,29 @@ export function Explanation({
       </section>
     );
   const step = answer;
-  return <Shown step={step} references={references} edit={edit} />;
+  return (
+    <Shown
+      step={step}
+      references={references}
+      edit={edit}
+      back={from !== null && scrolls() ? back : null}
+    />
+  );
 }
+
+/** Whether the explanation moves with the page: it has no place of its own on a narrow one. */
+const scrolls = (): boolean => matchMedia('(max-width: 1100px)').matches;
 
 function Shown({
   step,
   references,
   edit,
+  back,
 }: {
   step: Step;
   references: Record<string, string>;
   edit: (cell: string) => void;
+  back: (() => void) | null;
 }) {
   const [store, state] = useStore();
   const { path, values, doc, pin } = state;
@@ -159,7 +197,7 @@ function Shown({
         {change && <em>{change}</em>}
       </h2>
       <p>{step.doc}</p>
-      {formula && <Tex tex={`\\begin{aligned}${name} &= ${formula}\\end{aligned}`} />}
+      {formula && <Tex tex={`${name} = ${formula}`} />}
       {numbers && <Tex tex={`= ${numbers}`} />}
       {step.formula && (
         <pre class="source">
@@ -188,11 +226,14 @@ function Shown({
           </ul>
         </>
       )}
-      {step.kind === 'cell' && (
+      {(step.kind === 'cell' || back) && (
         <div class="buttons">
-          <button onClick={() => edit(step.name)}>
-            Edit this formula{doc.sheet !== null ? ' in your sheet' : ''}
-          </button>
+          {step.kind === 'cell' && (
+            <button onClick={() => edit(step.name)}>
+              Edit this formula{doc.sheet !== null ? ' in your sheet' : ''}
+            </button>
+          )}
+          {back && <button onClick={back}>Back to where you were</button>}
         </div>
       )}
     </section>

@@ -6,7 +6,7 @@ import uPlot from 'uplot';
 import { firstError } from './engine';
 import { filesOf, withKey, wordsOf, type Doc } from './document';
 import { rowsOf } from './csv';
-import { plain } from './format';
+import { Breakable, plain } from './format';
 import { Stopped } from './runner';
 import { Wide } from './tabs';
 import { save, useStore } from './use';
@@ -350,6 +350,8 @@ interface Search {
   rejected: { reason: string; plans: number }[];
 }
 
+const SIZES = ['parallel.tp', 'parallel.pp', 'parallel.dp'];
+const short = (key: string): string => key.replace(/^(parallel|batch)\./, '');
 const isOfPlan = (key: string): boolean =>
   key.startsWith('parallel.') || ['batch.micro', 'recompute', 'cluster.nodes'].includes(key);
 
@@ -382,9 +384,16 @@ export function SearchTab() {
     for (const [key, value] of Object.entries(plan.plan)) doc = withKey(doc, key, value);
     store.change(doc);
   };
-  const keys = [...new Set(found?.ranking.flatMap((plan) => Object.keys(plan.plan)) ?? [])].filter(
+  const plans = found?.ranking ?? [];
+  const all = [...new Set(plans.flatMap((plan) => Object.keys(plan.plan)))].filter(
     (key) => key !== 'cluster.nodes',
   );
+  const isAlike = (key: string): boolean =>
+    plans.length > 1 &&
+    !SIZES.includes(key) &&
+    plans.every((plan) => plan.plan[key] === plans[0]?.plan[key]);
+  const keys = all.filter((key) => !isAlike(key));
+  const alike = all.filter(isAlike).map((key) => `${short(key)} ${plans[0]?.plan[key] ?? ''}`);
   return (
     <>
       <form
@@ -412,33 +421,36 @@ export function SearchTab() {
             checks; the best by{' '}
             {found.by === 'replay' ? 'the replay of their schedule' : found.minimise}.
           </p>
+          {alike.length > 0 && <p class="note">All of these have {alike.join(', ')}.</p>}
           <Wide label="Plans">
             <table class="plain">
               <thead>
                 <tr>
-                  <th>step</th>
-                  {keys.map((key) => (
-                    <th key={key}>{key.replace(/^(parallel|batch)\./, '')}</th>
-                  ))}
                   <th>
                     <span class="unseen">use</span>
                   </th>
+                  <th>step</th>
+                  {keys.map((key) => (
+                    <th key={key}>
+                      <Breakable text={short(key)} />
+                    </th>
+                  ))}
                 </tr>
               </thead>
               <tbody>
                 {found.ranking.map((plan, i) => (
                   <tr key={i}>
+                    <td>
+                      <button onClick={() => use(plan)} aria-label={`Use plan ${i + 1}`}>
+                        Use
+                      </button>
+                    </td>
                     <th scope="row">
                       {plain(plan.replay_s ?? plan.closed_form_s ?? Number.NaN)} s
                     </th>
                     {keys.map((key) => (
                       <td key={key}>{plan.plan[key] ?? ''}</td>
                     ))}
-                    <td>
-                      <button onClick={() => use(plan)} aria-label={`Use plan ${i + 1}`}>
-                        Use
-                      </button>
-                    </td>
                   </tr>
                 ))}
               </tbody>

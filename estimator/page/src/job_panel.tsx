@@ -5,7 +5,7 @@ import type { ComponentChild } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { firstError } from './engine';
 import { emptyDoc, JOB_FILE, setsOf, type Doc } from './document';
-import { valueText } from './format';
+import { Breakable, valueText } from './format';
 import type { Input, Key, Store } from './store';
 import { useStore } from './use';
 
@@ -83,7 +83,8 @@ function Row({ input, store }: { input: Input; store: Store }) {
     if (!moving.current) setPlaces(stops(input, key));
   }, [shown, input.value]);
   const commit = (value: string): void => {
-    if (value.trim() !== '' && value !== shown) store.setKey(input.key, value.trim());
+    if (value.trim() === '') setText(shown);
+    else if (value !== shown) store.setKey(input.key, value.trim());
   };
   const wrong = refused?.key === input.key ? refused.text : null;
   const doc_ = key?.doc ?? '';
@@ -139,7 +140,7 @@ function Row({ input, store }: { input: Input; store: Store }) {
       data-key={input.key}
     >
       <label for={id} title={doc_ + (input.source ? ` (${input.source})` : '')}>
-        {label}
+        <Breakable text={label} />
       </label>
       {control}
       {given !== undefined ? (

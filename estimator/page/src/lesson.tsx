@@ -108,7 +108,15 @@ function Inline({ text }: { text: string }) {
   return <>{parts}</>;
 }
 
-function Task({ block, onDone }: { block: Extract<Block, { kind: 'task' }>; onDone: () => void }) {
+function Task({
+  block,
+  opens,
+  onDone,
+}: {
+  block: Extract<Block, { kind: 'task' }>;
+  opens: boolean; // a job comes first
+  onDone: () => void;
+}) {
   const [store, state] = useStore();
   const [hinted, setHinted] = useState(false);
   const { value } = useAnswer(
@@ -136,7 +144,11 @@ function Task({ block, onDone }: { block: Extract<Block, { kind: 'task' }>; onDo
         <Inline text={block.ask} />
       </p>
       <p role="status" class="note">
-        {done ? 'Done.' : value?.why ? `Not yet: ${value.why}` : 'Not yet.'}
+        {done
+          ? 'Done.'
+          : value?.why
+            ? `Not yet: ${opens ? 'open the job above first.' : value.why}`
+            : 'Not yet.'}
       </p>
       {!done &&
         block.hint &&
@@ -155,6 +167,7 @@ export function Lessons({ lessons, close }: { lessons: Lesson[]; close: () => vo
   const [store, state] = useStore();
   const [at, setAt] = useState(0);
   const [step, setStep] = useState(0); // how many tasks are open
+  const [opened, setOpened] = useState(-1); // the lesson whose job was opened
   const lesson = lessons[at];
   const shown = useMemo(() => {
     let tasks = 0;
@@ -169,7 +182,8 @@ export function Lessons({ lessons, close }: { lessons: Lesson[]; close: () => vo
       doc = withKey(doc, set.slice(0, equal).trim(), set.slice(equal + 1).trim());
     }
     if (store.change(doc)) {
-      store.explain(store.stepCell());
+      setOpened(at);
+      store.update({ cell: store.stepCell(), path: [] });
       if (block.sheet !== null) store.update({ tab: 'sheet' });
     }
   };
@@ -234,6 +248,7 @@ export function Lessons({ lessons, close }: { lessons: Lesson[]; close: () => vo
               <Task
                 key={`${at} ${i}`}
                 block={block}
+                opens={opened !== at && lesson!.blocks.some((one) => one.kind === 'open')}
                 onDone={() =>
                   setStep((old) =>
                     Math.max(

@@ -4,7 +4,6 @@ import { gunzipSync } from 'fflate';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Answers } from './answers';
-import { fromBase64 } from './document';
 import { Explanation } from './explain';
 import { SearchTab, SweepTab } from './explore_tabs';
 import { JobPanel } from './job_panel';
@@ -12,6 +11,8 @@ import { Lessons, readLesson, type Lesson } from './lesson';
 import { editFormula, SheetTab } from './sheet_tab';
 import { Store, type Packed } from './store';
 import { CompareTab, ExportTab, ReportTab, TimelineTab, TrafficTab } from './tabs';
+import { cannotStart } from './start';
+import { fromBase64 } from './text';
 import { StoreContext, useStore } from './use';
 
 const TABS: { id: string; title: string; part: () => preact.ComponentChildren }[] = [
@@ -67,6 +68,10 @@ function Tabs() {
   );
 }
 
+/** A model or a cluster that the job describes itself has no name. */
+const nameOf = (name: string | null, what: string): string =>
+  name === null || name === 'inline' ? `your own ${what}` : name;
+
 function Header({ learn, learning }: { learn: () => void; learning: boolean }) {
   const [store, state] = useStore();
   const [shared, setShared] = useState('');
@@ -88,7 +93,7 @@ function Header({ learn, learning }: { learn: () => void; learning: boolean }) {
       <h1>steptime</h1>
       <span class="what">
         {state.report
-          ? `${state.report.job.model ?? 'model'} on ${state.report.job.cluster ?? 'cluster'}`
+          ? `${nameOf(state.report.job.model, 'model')} on ${nameOf(state.report.job.cluster, 'cluster')}`
           : ''}
       </span>
       <div class="buttons" role="toolbar" aria-label="Page">
@@ -133,6 +138,23 @@ function Header({ learn, learning }: { learn: () => void; learning: boolean }) {
   );
 }
 
+/** The answer while a key is changed, on a screen that has no room for both. */
+function Now() {
+  const { shape, values } = useStore()[1];
+  const fit = shape?.bars.find((bar) => bar.limit);
+  const [total, limit] = [values.get(fit?.total ?? ''), values.get(fit?.limit ?? '')];
+  return (
+    <div class="now" aria-hidden="true">
+      <strong>{values.get('@step')?.text}</strong>
+      {total && limit && (
+        <span class={(total.value ?? 0) <= (limit.value ?? 0) ? 'fits' : 'exceeds'}>
+          {total.text} of {limit.text}
+        </span>
+      )}
+    </div>
+  );
+}
+
 function Page({ lessons, references }: { lessons: Lesson[]; references: Record<string, string> }) {
   const [store, state] = useStore();
   const [learning, setLearning] = useState(false);
@@ -170,6 +192,7 @@ function Page({ lessons, references }: { lessons: Lesson[]; references: Record<s
         </div>
       )}
       <main>
+        <Now />
         <JobPanel />
         <section class="middle" aria-label="Answer">
           <Answers />
@@ -218,11 +241,7 @@ async function begin(): Promise<void> {
     );
     (window as unknown as { steptime: Store }).steptime = store;
   } catch (error) {
-    const text = document.createElement('p');
-    text.className = 'wrong';
-    text.setAttribute('role', 'alert');
-    text.textContent = `The page cannot start: ${error instanceof Error ? error.message : String(error)}. It needs a browser of 2020 or later with WebAssembly.`;
-    root.replaceChildren(text);
+    cannotStart(error);
   }
 }
 

@@ -129,6 +129,7 @@ export interface State {
   pin: Pin | null;
   cell: string | null; // that is explained
   path: string[]; // how one came there
+  asks: number; // explanations that the user asked for
   tab: string;
   /** Why the last change was refused, and of which key. */
   refused: { key: string | null; text: string } | null;
@@ -176,6 +177,7 @@ export class Store {
       pin: null,
       cell: null,
       path: [],
+      asks: 0,
       tab: 'report',
       refused: null,
       notice: null,
@@ -207,7 +209,8 @@ export class Store {
     const first = this.first();
     if (!this.open(first)) this.open(emptyDoc('gpt3-175b-1024xa100'));
     if (fragment.length > 1) this.follow(fragment);
-    if (this.state.cell === null && this.state.shape) this.explain(this.stepCell());
+    if (this.state.cell === null && this.state.shape)
+      this.update({ cell: this.stepCell(), path: [] });
   }
 
   /** What the page opens with: what was packed, or a real job. */
@@ -226,7 +229,7 @@ export class Store {
     try {
       const link = readLink(fragment);
       if (this.change(link.doc)) {
-        if (link.cell) this.explain(link.cell);
+        if (link.cell) this.update({ cell: link.cell, path: [] });
         const other = link.steptime !== this.packed.version;
         if (other)
           this.update({
@@ -290,7 +293,8 @@ export class Store {
     this.watched = watchedOf(shape);
     this.update({ doc, shape, refused: null });
     this.readValues();
-    if (!sameSheet && !this.isKnown(this.state.cell)) this.explain(this.stepCell());
+    if (!sameSheet && !this.isKnown(this.state.cell))
+      this.update({ cell: this.stepCell(), path: [] });
     this.reportSoon();
     return true;
   }
@@ -380,7 +384,7 @@ export class Store {
   }
 
   explain(cell: string, from: string[] = []): void {
-    if (cell !== '') this.update({ cell, path: from });
+    if (cell !== '') this.update({ cell, path: from, asks: this.state.asks + 1 });
   }
 
   /** The explanation of a cell, two levels deep. */

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { errorText, firstError } from './engine';
 import { filesOf, SHEET_FILE, wordsOf, type Doc } from './document';
 import { Number_ } from './answers';
-import { difference, plain, valueText } from './format';
+import { Breakable, difference, plain, seconds, valueText } from './format';
 import type { Store } from './store';
 import { pictureOf, save, useAnswer, useStore } from './use';
 
@@ -57,10 +57,13 @@ export function ReportTab() {
             <tbody>
               {effects.map((one) => (
                 <tr key={one.name}>
-                  <td class="right">{((one.change ?? 0) * 100).toFixed(1)} %</td>
+                  <td class="right">
+                    {(one.change ?? 0) > 0 ? '+' : ''}
+                    {((one.change ?? 0) * 100).toFixed(1)} %
+                  </td>
                   <th scope="row">
                     <button class="name" onClick={() => store.explain(one.name)}>
-                      {one.key}
+                      <Breakable text={one.key} />
                     </button>
                   </th>
                   <td>{store.keys.get(one.key)?.doc ?? ''}</td>
@@ -81,7 +84,9 @@ export function ReportTab() {
                   cell &&
                   cell.value !== null && (
                     <tr key={name}>
-                      <th scope="row">{name}</th>
+                      <th scope="row">
+                        <Breakable text={name} />
+                      </th>
                       <td class="right">
                         <Number_ store={store} state={state} cell={cell} />
                       </td>
@@ -285,8 +290,8 @@ export function TimelineTab() {
                   .map((one) => (
                     <tr key={one.name}>
                       <th scope="row">{one.name}</th>
-                      <td>{plain(one.closed_form_s)} s</td>
-                      <td>{plain(one.replay_s)} s</td>
+                      <td class="right">{seconds(one.closed_form_s)}</td>
+                      <td class="right">{seconds(one.replay_s)}</td>
                       <td>{one.why}</td>
                     </tr>
                   ))}

@@ -46,10 +46,28 @@ export function difference(
   return `${percent > 0 ? '+' : ''}${text} %`;
 }
 
+/** "3.818 s", "60.47 ms". */
+export const seconds = (value: number): string =>
+  Math.abs(value) < 1 && value !== 0 ? `${plain(value * 1e3)} ms` : `${plain(value)} s`;
+
 /** A value of a JSON result: "29.13 s", "full", "yes". */
 export function valueText(value: number | string | boolean | null, unit: string): string {
   if (value === null) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string') return value;
   return unit === '1' ? plain(value) : `${plain(value)} ${unit}`;
+}
+
+/** A name such as "cluster.gpu.memory", whose lines end behind a point or a low line. */
+export function Breakable({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/(?<=[._])/).map((part, i) => (
+        <>
+          {i > 0 && <wbr />}
+          {part}
+        </>
+      ))}
+    </>
+  );
 }
