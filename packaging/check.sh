@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Packages of the last commit, built and tried: check.sh ROOT FOLDER [PART...], each of
-# dist recipes rpm deb fresh static aarch64
+# dist recipes rpm deb fresh wheel static aarch64
 # As the Test Anything Protocol. What needs a program that is not there is skipped and says so.
 set -uo pipefail
 
@@ -10,7 +10,7 @@ root=$(readlink -f -- "$1")
 mkdir -p -- "$2"
 work=$(readlink -f -- "$2")
 shift 2
-wanted=" ${*:-dist recipes rpm deb fresh static aarch64} "
+wanted=" ${*:-dist recipes rpm deb fresh wheel static aarch64} "
 here=$root/packaging
 log=$work/log
 job=gpt3-175b-64xa100
@@ -67,6 +67,9 @@ if wants rpm && ! lacks 'an RPM' rpmbuild; then
     (PATH=/usr/lib/ccache:$PATH rpmbuild -bb --nodeps --define "_topdir $work/rpm" \
         --define "_sourcedir $work/dist" "${macros[@]}" "$here/steptime.spec") >"$log" 2>&1
     verdict 'the RPMs are built, and every file is in one of them'
+    rpm -qp --provides "$work"/rpm/RPMS/*/*.rpm >"$log" 2>&1 && grep -q '^libsteptime.so.0()' "$log" &&
+        ! grep -qE "^(libcu|libnccl|libnv)" "$log"
+    verdict 'they provide the libraries of steptime and none of CUDA'
     rm -rf -- "$work/rpm/tree" && mkdir -p -- "$work/rpm/tree"
     (cd -- "$work/rpm/tree" && for package in ../RPMS/*/*.rpm; do
         rpm2cpio "$package" | cpio -idm --quiet || exit 1
@@ -99,6 +102,15 @@ job = st.Job('$job')
 job['batch.micro'] = 2
 assert '/deb/tree/' in st.__file__ and job.step_time.unit == 's' and float(job.step_time) > 0, job.step_time" >"$log" 2>&1
     verdict 'and from Python'
+fi
+
+if wants wheel && ! lacks 'a wheel' pip3 patchelf; then
+    if /usr/bin/python3 -c 'import mesonpy' 2>/dev/null; then
+        /usr/bin/python3 -B "$root/tests/build/wheel.py" "$root" "$work/wheel" >"$log" 2>&1
+        verdict 'a wheel of at most 8 MB is built, and works where nothing else is'
+    else
+        skipped 'a wheel' 'no python3-mesonpy'
+    fi
 fi
 
 # A Debian of its own, as it comes, from the packages to an estimate.

@@ -150,4 +150,9 @@ echo 'name: moved' >>"$(find "$work/moved tree" -path '*/configs/jobs/gpt-3b-32x
     grep -q 'moved tree.*gpt-3b-32x3090.yaml' "$work/log"
 verdict 'and its data'
 
+! (cd -- "$(dirname -- "$(find "$work/moved tree" -name libsteptime.so.0)")" &&
+    LD_LIBRARY_PATH=. "$work/consumer" gpt-3b-32x3090 mu) >"$work/log" 2>&1 &&
+    grep -q 'moved tree.*gpt-3b-32x3090.yaml' "$work/log"
+verdict 'so does a library that is loaded by a relative path'
+
 finish

@@ -7,6 +7,7 @@
 #include "job/installed.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,12 +23,14 @@ static const char *own_file(char path[PATH_BYTES])
     const uintptr_t code = (uintptr_t)&st_installed_folder;
     const void *address = (const void *)code; /* NOLINT(performance-no-int-to-ptr) */
     const bool is_library = dladdr(address, &info) != 0 && info.dli_fname != NULL &&
-                            strstr(info.dli_fname, ".so") != NULL && info.dli_fname[0] == '/';
+                            strstr(info.dli_fname, ".so") != NULL;
     const ssize_t length = is_library ? -1 : readlink("/proc/self/exe", path, PATH_BYTES - 1);
-    if (is_library && strlen(info.dli_fname) < PATH_BYTES)
-        memcpy(path, info.dli_fname, strlen(info.dli_fname) + 1);
-    else
-        path[length > 0 ? length : 0] = '\0';
+    path[length > 0 ? length : 0] = '\0';
+    /* A loader names a library as its search path does: "./libsteptime.so.0", too. */
+    char *whole = is_library ? realpath(info.dli_fname, NULL) : NULL;
+    if (whole != NULL && strlen(whole) < PATH_BYTES)
+        memcpy(path, whole, strlen(whole) + 1);
+    free(whole);
 #endif
     return path;
 }
