@@ -90,7 +90,8 @@ st_status st_view_read(const st_estimate_view *view, st_estimate_view *asked, st
     return status;
 }
 
-/* A report says what is wrong with its values, also where a reading before has said it elsewhere. */
+/* A report says what is wrong with its values, also where a reading before has said it elsewhere.
+ */
 static void judge_again(st_estimate_handle *handle, const st_errors *errors)
 {
     for (size_t i = 0; i < st_errors_size(errors); i++)
