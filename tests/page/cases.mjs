@@ -201,8 +201,8 @@ export const cases = {
       (await page.locator('.explain .katex').count()) >= 2,
       'formula and numbers are typeset',
     );
-    await page.click('.operands .name:text-is("T_TP_mb")');
-    await page.click('.operands .name:text-is("C_TP")');
+    for (const name of ['T_TP_mb', 'C_TP'])
+      await page.locator('.operands').getByRole('button', { name, exact: true }).click();
     await page.waitForSelector('.explain h2:has-text("C_TP")');
     await page.click('.explain button:has-text("cluster.bandwidth.tp")');
     assert.equal(await page.evaluate(() => document.activeElement.id), 'key-cluster.bandwidth.tp');

@@ -9,7 +9,10 @@ export const StoreContext = createContext<Store>(null as unknown as Store);
 export function useStore(): [Store, State] {
   const store = useContext(StoreContext);
   const [state, set] = useState(store.state);
-  useEffect(() => store.subscribe(() => set(store.state)), [store]);
+  useEffect(() => {
+    set(store.state); // it may have changed between the drawing and this effect
+    return store.subscribe(() => set(store.state));
+  }, [store]);
   return [store, state];
 }
 
