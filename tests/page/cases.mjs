@@ -58,6 +58,17 @@ export const cases = {
     return `first numbers after ${took} ms`;
   },
 
+  'inputs that are found before the first frame are drawn': async ({ open }) => {
+    const page = await open(undefined, {
+      before: () => {
+        const later = window.setTimeout;
+        window.setTimeout = (work, ms, ...rest) => later(work, ms === 120 ? 0 : ms, ...rest);
+        window.requestAnimationFrame = (work) => later(() => work(performance.now()), 90);
+      },
+    });
+    await page.waitForSelector('#key-batch\\.micro');
+  },
+
   'step times of all shipped jobs and changes have the bits of the program': async ({
     open,
     steptime,
