@@ -27,7 +27,7 @@ export interface Step {
   operands?: Step[];
 }
 
-/** Brackets around what is no higher than they are, so that a line may end inside of them. */
+/** Plain brackets around what needs none that grow, so that a line may end inside of them. */
 function inLines(tex: string): string {
   const low = /\\left\(((?:(?!\\left|\\right|\\frac|\\begin|\\sqrt|\\sum|\\prod)[^])*)\\right\)/g;
   let found = tex;
