@@ -124,7 +124,7 @@ const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_g
  * which have their own names).
  */
 static const char *const architectures[][2] = {
-    {"gfx942", "mi300x"}, {"gfx950", "mi355x"}, {"gfx908", "mi100"}, {"mi325", "mi325x"}};
+    {"gfx942", "mi300x"}, {"gfx950", "mi355x"}, {"mi325", "mi325x"}};
 
 /* Words of a device's name that say no more than its maker and memory. */
 static bool is_plain_word(const char *word, size_t length)
