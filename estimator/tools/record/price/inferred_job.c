@@ -361,7 +361,7 @@ static bool solve_layer(shown *s, size_t head)
 /* The output layer is one of the weights, the widest first, or another stage has it. */
 static bool find_layer(shown *s)
 {
-    double below = INFINITY;
+    double below = HUGE_VAL;
     for (size_t tried = 0; tried < s->linear_count; tried++) {
         size_t head = s->linear_count;
         for (size_t i = 0; i < s->linear_count; i++)
