@@ -52,9 +52,40 @@ static const char *decimal_point(void)
     return length > 0 && length <= LONGEST_POINT ? point : ".";
 }
 
+/*
+ * A decimal of few digits is a whole number over a power of ten; where both are doubles, their
+ * quotient is the nearest one, as strtod gives it. False: it is not such a decimal. `text` follows
+ * the grammar.
+ */
+static bool is_short(const char *text, size_t length, double *value)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const size_t start = text[0] == '+' || text[0] == '-' ? 1 : 0;
+    int64_t whole = 0;
+    size_t decimals = 0;
+    for (size_t i = start; i < length; i++) {
+        if (text[i] == '.')
+            decimals = length - i - 1;
+        else if (!st_is_digit(text[i]) || whole > (INT64_C(1) << DBL_MANT_DIG) / 10 - 1)
+            return false;
+        else
+            whole = whole * 10 + (text[i] - '0');
+    }
+    if (FLT_EVAL_METHOD != 0 || decimals >= ST_COUNT(powers))
+        return false;
+    const double size = (double)whole / powers[decimals];
+    *value = text[0] == '-' ? -size : size;
+    return true;
+}
+
 /* strtod with a point for every locale; `text` follows the grammar and fits. */
 static double to_double(const char *text, size_t length)
 {
+    double value = 0;
+    if (is_short(text, length, &value))
+        return value;
     char copy[LONGEST_NUMBER + LONGEST_POINT + 1];
     const char *point = memchr(text, '.', length);
     size_t head = point != NULL ? (size_t)(point - text) : length;
@@ -69,7 +100,7 @@ static double to_double(const char *text, size_t length)
     }
     copy[used] = '\0';
     int saved_errno = errno;
-    double value = strtod(copy, NULL);
+    value = strtod(copy, NULL);
     errno = saved_errno;
     return value;
 }

@@ -24,6 +24,20 @@ bool st_read_is(st_yaml_reader *reader, const st_yaml_node *node, st_yaml_kind k
     return false;
 }
 
+/* The member of a map, of that kind; NULL where there is none. */
+static const st_yaml_node *member(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
+                                  st_yaml_kind kind)
+{
+    static const char *const names[] = {
+        [ST_YAML_SCALAR] = "text", [ST_YAML_LIST] = "a list", [ST_YAML_MAP] = "a map"};
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node == NULL || node->kind == kind)
+        return node;
+    (void)st_read_is(reader, node, kind,
+                     st_errors_text(reader->errors, "'%s' must be %s", key, names[kind]));
+    return NULL;
+}
+
 void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *what,
                   const char *const *known, size_t count, size_t required)
 {
@@ -40,9 +54,8 @@ void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *w
 const char *st_read_text(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
                          const char *otherwise)
 {
-    const st_yaml_node *node = st_yaml_get(map, key);
-    if (node == NULL || !st_read_is(reader, node, ST_YAML_SCALAR,
-                                    st_errors_text(reader->errors, "'%s' must be text", key)))
+    const st_yaml_node *node = member(reader, map, key, ST_YAML_SCALAR);
+    if (node == NULL)
         return otherwise;
     if (node->length > 0)
         return node->text;
@@ -68,11 +81,8 @@ bool st_read_bool(st_yaml_reader *reader, const st_yaml_node *map, const char *k
 const st_yaml_node *st_read_list(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
                                  size_t most)
 {
-    const st_yaml_node *node = st_yaml_get(map, key);
-    if (node == NULL || !st_read_is(reader, node, ST_YAML_LIST,
-                                    st_errors_text(reader->errors, "'%s' must be a list", key)))
-        return NULL;
-    if (node->count <= most)
+    const st_yaml_node *node = member(reader, map, key, ST_YAML_LIST);
+    if (node == NULL || node->count <= most)
         return node;
     ST_NOTE(reader, ST_ERR_LIMIT, node->place, "'%s' has %zu items" ST_EXPECTED "at most %zu", key,
             node->count, most);
@@ -81,11 +91,7 @@ const st_yaml_node *st_read_list(st_yaml_reader *reader, const st_yaml_node *map
 
 const st_yaml_node *st_read_map(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
 {
-    const st_yaml_node *node = st_yaml_get(map, key);
-    if (node == NULL || !st_read_is(reader, node, ST_YAML_MAP,
-                                    st_errors_text(reader->errors, "'%s' must be a map", key)))
-        return NULL;
-    return node;
+    return member(reader, map, key, ST_YAML_MAP);
 }
 
 void *st_read_room(st_yaml_reader *reader, const st_yaml_node **node, size_t size_bytes)

@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 static st_status read_number(const char *text, double *value, st_errors *errors)
 {
@@ -155,6 +156,31 @@ TEST_WITH(very_long_numbers_are_refused, make_errors, drop_errors)
     assert_int_equal(st_number_parse(text, 401, here, &value, *state), ST_ERR_LIMIT);
     assert_string_equal(said(*state), "f:3:7: error: number is too long: found 401 characters, "
                                       "expected at most 400 characters\n");
+}
+
+/* Short decimals are read without strtod, to the same bits, zeros' signs included. */
+TEST(short_decimals_are_the_nearest_doubles)
+{
+    uint64_t random = 2385;
+    for (int round = 0; round < 20000; round++) {
+        char text[64];
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        const int digits = 1 + (int)(random >> 33) % 18;
+        const int point = (int)(random >> 41) % 24;
+        const long long whole = (long long)(random >> 2) % (long long)pow(10, digits);
+        const char *sign = (random >> 60) % 3 == 0 ? "-" : "";
+        (void)snprintf(text, sizeof text, "%s%0*lld", sign, point + 1, whole);
+        if (point > 0) {
+            char *at = text + strlen(text) - point;
+            memmove(at + 1, at, (size_t)point + 1);
+            *at = '.';
+        }
+        double value = 0;
+        double expected = strtod(text, NULL);
+        assert_int_equal(read_number(text, &value, NULL), ST_OK);
+        if (memcmp(&value, &expected, sizeof value) != 0)
+            fail_msg("'%s' is read as %.17g, not as %.17g", text, value, expected);
+    }
 }
 
 TEST(a_number_can_be_found_in_front_of_text)

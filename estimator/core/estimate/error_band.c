@@ -84,7 +84,8 @@ static double read_number(st_yaml_reader *reader, const st_yaml_node *map, const
     return right ? value : 0;
 }
 
-/* The kind's own band counts, and where there is none that of all stacks. */
+/* The kind's own band counts, and where there is none that of all stacks; numbers of others are not
+ * read. */
 static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_band *band)
 {
     static const char *const known[] = {"errors", "sheet", "doc"};
@@ -94,39 +95,36 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
     st_read_keys(reader, root, "a table of errors", known, ST_COUNT(known), 1);
     const st_yaml_node *list = st_read_list(reader, root, "errors", BANDS_MAX);
     for (size_t i = 0; list != NULL && i < list->count; i++) {
-        st_error_band candidate;
         const st_yaml_node *node = list->items[i];
         static const char *const band_known[] = {"gpu",    "precision",   "model", "rows",
                                                  "median", "nine_of_ten", "bias",  "fitted",
                                                  "stack",  "sources",     "plans"};
-        candidate = (st_error_band){.kind = {.gpu = "", .precision = "", .model = "", .stack = ""},
-                                    .sources = ""};
-        if (st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' must be a map")) {
-            st_read_keys(reader, node, "an entry of 'errors'", band_known, ST_COUNT(band_known), 7);
-            candidate.kind =
-                (st_error_kind){.gpu = st_read_text(reader, node, "gpu", ""),
-                                .precision = st_read_text(reader, node, "precision", ""),
-                                .model = st_read_text(reader, node, "model", ""),
-                                .stack = st_read_text(reader, node, "stack", "")};
-            candidate.rows = (size_t)fabs(read_number(reader, node, "rows", 1e9));
-            candidate.fitted = (size_t)fabs(read_number(reader, node, "fitted", 1e9));
-            candidate.median = read_number(reader, node, "median", 1e3);
-            candidate.nine_of_ten = read_number(reader, node, "nine_of_ten", 1e3);
-            candidate.bias = read_number(reader, node, "bias", 1e3);
-            candidate.sources = st_read_text(reader, node, "sources", "");
-            const char *plans = st_read_text(reader, node, "plans", "sharded whole stages");
-            candidate.no_plan =
-                !st_has_word(plans, asked.is_sharded ? "sharded" : "whole")
-                    ? asked.is_sharded ? "ZeRO 2 or 3" : "states that are not sharded"
-                : asked.has_stages && !st_has_word(plans, "stages") ? "stages of a pipeline"
-                                                                    : NULL;
-        }
-        if (reader->status != ST_OK)
+        if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' must be a map"))
             continue;
+        st_read_keys(reader, node, "an entry of 'errors'", band_known, ST_COUNT(band_known), 7);
+        st_error_band candidate = {
+            .kind = {.gpu = st_read_text(reader, node, "gpu", ""),
+                     .precision = st_read_text(reader, node, "precision", ""),
+                     .model = st_read_text(reader, node, "model", ""),
+                     .stack = st_read_text(reader, node, "stack", "")}};
         bool is_own = st_error_kind_equal(&candidate.kind, &asked);
         bool is_kin = candidate.kind.stack[0] == '\0' && equal_but_stack(&candidate.kind, &asked);
+        if (!is_own && (!is_kin || band->rows > 0))
+            continue;
+        candidate.rows = (size_t)fabs(read_number(reader, node, "rows", 1e9));
+        candidate.fitted = (size_t)fabs(read_number(reader, node, "fitted", 1e9));
+        candidate.median = read_number(reader, node, "median", 1e3);
+        candidate.nine_of_ten = read_number(reader, node, "nine_of_ten", 1e3);
+        candidate.bias = read_number(reader, node, "bias", 1e3);
+        candidate.sources = st_read_text(reader, node, "sources", "");
+        const char *plans = st_read_text(reader, node, "plans", "sharded whole stages");
+        candidate.no_plan = !st_has_word(plans, asked.is_sharded ? "sharded" : "whole")
+                                ? asked.is_sharded ? "ZeRO 2 or 3" : "states that are not sharded"
+                            : asked.has_stages && !st_has_word(plans, "stages")
+                                ? "stages of a pipeline"
+                                : NULL;
         candidate.has_table = true;
-        if (is_own || (is_kin && band->rows == 0))
+        if (reader->status == ST_OK)
             *band = candidate;
     }
 }

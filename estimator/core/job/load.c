@@ -54,11 +54,9 @@ static const char *text_to_keep(st_loader *loader, const st_key *key, const st_v
 static void load_key(st_loader *loader, const map_scope *scope, const st_key *key,
                      const st_yaml_node *node)
 {
-    char expected[ST_EXPECTATION_TEXT];
     st_sourced_value leaf = {.source = scope->source};
     double number = 0;
-    if (!st_sourced_read(loader, key->path, st_key_expectation(key, expected, sizeof expected),
-                         node, &leaf))
+    if (!st_sourced_read(loader, key->path, key, node, &leaf))
         return;
     const st_value_text value = text_of(leaf.value);
     st_status status = st_value_parse(key, &value, &number, loader->errors);
@@ -110,8 +108,7 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
         st_note(&loader->status, st_out_of_memory(loader->errors));
         return;
     }
-    if (!st_sourced_read(loader, path, "a number, with a unit where the sheet's input has one",
-                         node, &leaf))
+    if (!st_sourced_read(loader, path, NULL, node, &leaf))
         return;
     st_job_value *constant = st_loader_constant(loader, path, name_place);
     if (constant == NULL)

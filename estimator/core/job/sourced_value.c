@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_SOURCE_BYTES = 4096, NAME_BYTES = 160 };
+enum { MAX_SOURCE_BYTES = 4096 };
 
 static bool is_nothing(const st_yaml_node *node)
 {
@@ -47,6 +47,10 @@ const char *st_sourced_source(st_loader *loader, const char *path, const st_yaml
         }
         for (size_t i = 0; i < length;) {
             uint32_t code = 0;
+            if (node->text[i] > ' ' && node->text[i] < '\x7f') { /* nearly all there is */
+                line[used++] = node->text[i++];
+                continue;
+            }
             size_t size = st_utf8_decode(node->text + i, length - i, &code);
             bool blank = size == 0 || code == ' ' || st_utf8_is_control(code);
             if (!blank)
@@ -77,33 +81,43 @@ static bool read_assumption(st_loader *loader, const char *path, const st_yaml_n
     return truth > 0;
 }
 
-bool st_sourced_read(st_loader *loader, const char *path, const char *expected,
+static const char *expectation(const st_key *key, char *text, size_t size)
+{
+    return key != NULL ? st_key_expectation(key, text, size)
+                       : "a number, with a unit where the sheet's input has one";
+}
+
+bool st_sourced_read(st_loader *loader, const char *path, const st_key *key,
                      const st_yaml_node *node, st_sourced_value *leaf)
 {
+    char expected[ST_EXPECTATION_TEXT];
     leaf->value = node->kind == ST_YAML_MAP ? NULL : node;
     for (size_t i = 0; i < node->count && node->kind == ST_YAML_MAP; i++) {
         static const char *const known[] = {"value", "source", "assumption"};
-        const char *key = node->keys[i];
-        const st_yaml_node *key_node = node->items[i];
-        char name[NAME_BYTES];
-        (void)snprintf(name, sizeof name, "%.*s of %s", (int)sizeof "assumption", key, path);
-        if (strcmp(key, "value") == 0)
-            leaf->value = key_node;
-        else if (strcmp(key, "source") == 0)
-            leaf->source = st_sourced_source(loader, name, key_node);
-        else if (strcmp(key, "assumption") == 0)
-            leaf->assumption = read_assumption(loader, name, key_node);
+        const char *part = node->keys[i];
+        const st_yaml_node *of = node->items[i];
+        if (strcmp(part, "value") == 0)
+            leaf->value = of;
+        else if (strcmp(part, "source") == 0)
+            leaf->source = st_sourced_source(
+                loader,
+                st_sourced_is_scalar(of) ? ""
+                                         : st_errors_text(loader->errors, "source of %s", path),
+                of);
+        else if (strcmp(part, "assumption") == 0)
+            leaf->assumption = read_assumption(
+                loader, st_errors_text(loader->errors, "assumption of %s", path), of);
         else
             ST_NOTE(loader, ST_ERR_NAME, node->key_places[i],
                     "unknown key '%s' in %s" ST_EXPECTED "value, source or assumption" ST_HINT "%s",
-                    key, path, st_errors_nearest(loader->errors, key, known, ST_COUNT(known)));
+                    part, path, st_errors_nearest(loader->errors, part, known, ST_COUNT(known)));
     }
     if (leaf->value != NULL && st_sourced_is_scalar(leaf->value))
         return true;
     if (leaf->value != NULL)
-        st_sourced_refuse(loader, path, leaf->value, expected);
+        st_sourced_refuse(loader, path, leaf->value, expectation(key, expected, sizeof expected));
     else
         ST_NOTE(loader, ST_ERR_NAME, node->place, "%s has no 'value'" ST_EXPECTED "%s", path,
-                st_or_none(expected));
+                expectation(key, expected, sizeof expected));
     return false;
 }

@@ -17,9 +17,9 @@ bool st_sourced_is_scalar(const st_yaml_node *node);
 
 /*
  * Reads a leaf into `leaf`, whose members the caller has set to what holds without the map. False
- * where there is no value to read, which has been reported.
+ * where there is no value to read, which has been reported. `key` is NULL for a constant.
  */
-bool st_sourced_read(st_loader *loader, const char *path, const char *expected,
+bool st_sourced_read(st_loader *loader, const char *path, const st_key *key,
                      const st_yaml_node *node, st_sourced_value *leaf);
 
 /* The text of a `source:` or `doc:` as one line; NULL where it is none, which has been reported. */
