@@ -86,6 +86,15 @@ static inline bool st_index_move(st_index *index, st_index_slot *slots, size_t c
     return true;
 }
 
+/* Slots of an arena for so many items; false when out of memory. */
+static inline bool st_index_reserve(st_index *index, st_arena *arena, size_t items)
+{
+    size_t count = 64;
+    while (count < 2 * items)
+        count *= 2;
+    return st_index_move(index, st_arena_alloc(arena, count, sizeof *index->slots), count);
+}
+
 /* All zero at the beginning; ends in st_index_free. False when out of memory. */
 static inline bool st_index_add_own(st_index *index, uint64_t hash, size_t item)
 {

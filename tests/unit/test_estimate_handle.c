@@ -2,6 +2,8 @@
 /* Estimates as another program makes them, through steptime/estimate.h alone. */
 #include "job_support.h"
 
+#include "estimate/handle.h"
+
 #include <malloc.h>
 #include <math.h>
 
@@ -161,6 +163,33 @@ static size_t heap_bytes(void)
 {
     const struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
+}
+
+/* Programs take most of the time of a new estimate: the one for the other form of the plan, whose
+ * providers differ, is compiled where a setting asks for it. */
+TEST_OF(test_the_program_of_the_other_form_waits, fixture *own, set_up, tear_down)
+{
+    static const struct {
+        const char *job;
+        const char *set;
+        size_t form;
+    } cases[] = {{"gpt3-175b-64xa100", "batch.micro=1", ST_CLOSED_FORM},
+                 {"gpt3-175b-64xa100", "parallel.schedule=zero_bubble", ST_REPLAYED},
+                 {"mixtral-8x7b-64xh100", "model=nemotron-3-nano-30b-a3b", ST_REPLAYED}};
+    for (size_t i = 0; i < ST_COUNT(cases); i++) {
+        const char *sets[] = {cases[i].set, "parallel.virtual_stages=1"};
+        st_estimate_request request = ST_ESTIMATE_REQUEST_INIT;
+        st_estimate *estimate = NULL;
+        request.job = cases[i].job;
+        request.sets = sets;
+        request.set_count = 2;
+        assert_int_equal(st_estimate_create(&request, &estimate, own->errors), ST_OK);
+        (void)read_value(own, estimate, "step_time");
+        const st_estimate_handle *handle = st_estimate_handle_of(estimate);
+        for (size_t form = 0; form < ST_FORMS; form++)
+            assert_int_equal(handle->reports[form].arena != NULL, form == cases[i].form);
+        st_estimate_destroy(estimate);
+    }
 }
 
 TEST_OF(test_settings_keep_no_memory, fixture *own, set_up, tear_down)

@@ -41,8 +41,12 @@ static void assert_same_image(const st_packed *packed, const st_sheet_image *kep
     assert_int_equal(made->copied, kept->copied);
     assert_int_equal(made->word_count, kept->word_count);
     assert_memory_equal(made->words, kept->words, kept->word_count * sizeof kept->words[0]);
-    assert_int_equal(made->step_count, kept->step_count);
-    assert_memory_equal(made->steps, kept->steps, kept->step_count * sizeof kept->steps[0]);
+    for (size_t i = 0; i < ST_IMAGE_STEPS; i++) {
+        const st_image_steps *steps = &kept->steps[i];
+        assert_int_equal(made->steps[i].count, steps->count);
+        assert_memory_equal(made->steps[i].items, steps->items,
+                            steps->count * sizeof *steps->items);
+    }
     assert_int_equal(made->text_count, kept->text_count);
     assert_memory_equal(made->texts, kept->texts, kept->text_count * sizeof kept->texts[0]);
 }

@@ -235,14 +235,11 @@ static bool describe(const st_sheet *sheet, const char *name, st_shown *shown)
 
 bool st_estimate_find_absent(const st_estimate *estimate, st_arena *arena, st_absence *absence)
 {
-    size_t count = 0;
-    (void)st_sheet_cells(estimate->sheet, &count);
     st_given *given = st_arena_alloc(arena, 1, sizeof *given);
-    const st_provider **none = st_arena_alloc(arena, count + 1, sizeof *none);
-    if (given == NULL || none == NULL)
+    if (given == NULL)
         return false;
     *given = (st_given){st_job_settles, estimate->job};
-    return st_absence_begin(absence, estimate->sheet, given, none, arena);
+    return st_absence_begin(absence, estimate->sheet, given, NULL, arena);
 }
 
 bool st_estimate_is_absent(st_absence *absence, const char *name)

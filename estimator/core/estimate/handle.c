@@ -9,6 +9,7 @@
 #include "estimate/effects.h"
 #include "estimate/provider_effects.h"
 #include "estimate/stage_layers.h"
+#include "sheet/binding.h"
 #include "estimate/summary_values.h"
 
 #include <math.h>
@@ -217,6 +218,45 @@ static bool take_form(st_estimate_handle *handle, size_t form)
     return true;
 }
 
+static bool give_bound(const void *context, const st_sheet_input *input, double *value)
+{
+    const st_estimate *estimate = context;
+    size_t count = 0;
+    *value = estimate->input_values[input - st_sheet_inputs(estimate->sheet, &count)];
+    return true;
+}
+
+/* The form that the plan as loaded probably has: that of the branches whose conditions are known to
+ * hold; the first run says. False when out of memory. */
+static bool choose_form(st_estimate_handle *handle)
+{
+    const st_sheet *sheet = handle->estimate.sheet;
+    const char *name = st_replayed_plan(sheet);
+    const st_sheet_cell *asked = name != NULL ? st_sheet_find_cell(sheet, name) : NULL;
+    const st_given given = {give_bound, &handle->estimate};
+    st_bindings bindings = {0};
+    st_absence absence;
+    if (asked == NULL)
+        return take_form(handle, ST_REPLAYED);
+    st_arena *arena = st_arena_create();
+    if (arena == NULL ||
+        st_bind_providers(sheet, handle->estimate.whole, handle->estimate.whole_count, arena,
+                          &bindings, NULL) == ST_ERR_MEMORY ||
+        !st_absence_begin(&absence, sheet, &given, bindings.cells, arena)) {
+        st_arena_destroy(arena);
+        return false;
+    }
+    const st_expr *branch = asked->expr;
+    absence.asks_providers = true;
+    while (branch->builtin == ST_BUILTIN_IF) {
+        const st_guess condition = st_absence_guess(&absence, st_expr_child(branch, 0));
+        branch = st_expr_child(branch, condition.known && condition.value > 0 ? 1 : 2);
+    }
+    const st_guess replays = st_absence_guess(&absence, branch);
+    st_arena_destroy(arena);
+    return take_form(handle, replays.known && replays.value > 0 ? ST_REPLAYED : ST_CLOSED_FORM);
+}
+
 st_status st_handle_load(st_estimate_handle *handle, const char *const *sets, size_t count,
                          st_errors *errors)
 {
@@ -253,10 +293,7 @@ st_status st_handle_load(st_estimate_handle *handle, const char *const *sets, si
         handle->providers[form] = NULL;
     handle->wanted = NULL; /* names of the sheet that was loaded before */
     handle->wanted_count = 0;
-    /* Most plans have a closed form; the first run says. */
-    bool may_replay = st_replayed_plan(loaded.sheet) != NULL;
-    return take_form(handle, may_replay ? ST_CLOSED_FORM : ST_REPLAYED) ? ST_OK
-                                                                        : st_out_of_memory(errors);
+    return choose_form(handle) ? ST_OK : st_out_of_memory(errors);
 }
 
 /* ---- computing ---- */

@@ -104,9 +104,15 @@ static bool pack_all(reading *all, size_t count, const char *path)
         for (size_t l = 0; l < image->word_count; l++)
             fprintf(stream, "%s%" PRIuPTR "%s", l % WORDS_A_LINE == 0 ? "\n" : "", image->words[l],
                     image->words[l] > INT32_MAX ? "U," : ",");
-        fprintf(stream, "}};\nstatic const uint16_t steps_%zu[] = {", i);
-        for (size_t l = 0; l < image->step_count; l++)
-            fprintf(stream, "%s%u,", l % WORDS_A_LINE == 0 ? "\n" : "", (unsigned)image->steps[l]);
+        for (size_t list = 0; list < ST_IMAGE_STEPS; list++) {
+            const st_image_steps *steps = &image->steps[list];
+            fprintf(stream, "%s;\nstatic const uint32_t steps_%zu_%zu[] = {",
+                    list == 0 ? "}}" : "}", i, list);
+            for (size_t l = 0; l < steps->count; l++)
+                fprintf(stream, "%s%" PRIu32 ",", l % WORDS_A_LINE == 0 ? "\n" : "",
+                        steps->items[l]);
+            fprintf(stream, "0");
+        }
         fprintf(stream, "};\nstatic const st_image_text texts_%zu[] = {\n", i);
         for (size_t l = 0; l < image->text_count; l++)
             fprintf(stream, "{%" PRIu32 ", %" PRIu32 "},\n", image->texts[l].word,
@@ -121,8 +127,10 @@ static bool pack_all(reading *all, size_t count, const char *path)
         const st_sheet_image *image = &images[i]->image;
         fprintf(stream, "{image_%zu.fixed, %zu, image_%zu.words, %zu, %zu, ", i, image->fixed_count,
                 i, image->copied, image->word_count);
-        fprintf(stream, "steps_%zu, %zu, texts_%zu, %zu, files_%zu, %zu},\n", i, image->step_count,
-                i, image->text_count, i, image->file_count);
+        fprintf(stream, "{{steps_%zu_0, %zu}, {steps_%zu_1, %zu}}, ", i, image->steps[0].count, i,
+                image->steps[1].count);
+        fprintf(stream, "texts_%zu, %zu, files_%zu, %zu},\n", i, image->text_count, i,
+                image->file_count);
     }
     fprintf(stream, "};\nconst size_t st_sheet_image_count = %zu;\n", image_count);
     bool good = ferror(stream) == 0;

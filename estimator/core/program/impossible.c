@@ -2,6 +2,10 @@
 /* Which members of families a job cannot have: what conditions say of what is given alone. */
 #include "program/impossible.h"
 
+#include "program/scalar.h"
+
+#include <math.h>
+
 enum { MOST_CELLS = 16 }; /* that read each other */
 
 bool st_absence_begin(st_absence *absence, const st_sheet *sheet, const st_given *given,
@@ -13,27 +17,36 @@ bool st_absence_begin(st_absence *absence, const st_sheet *sheet, const st_given
     size_t count = sheet->cell_count + 1;
     absence->cells = st_arena_alloc(arena, count, sizeof *absence->cells);
     absence->is_asked = st_arena_alloc(arena, count, sizeof *absence->is_asked);
-    absence->is_absent = st_arena_alloc(arena, count, sizeof *absence->is_absent);
-    absence->is_decided = st_arena_alloc(arena, count, sizeof *absence->is_decided);
+    absence->states = st_arena_alloc(arena, count, sizeof *absence->states);
     return !st_arena_failed(arena);
 }
 
-static st_guess guess(st_absence *absence, const st_expr *expr);
+static bool has_provider(const st_absence *absence, size_t cell)
+{
+    return absence->providers != NULL && absence->providers[cell] != NULL;
+}
+
+static st_guess ask_provider(const st_absence *absence, const st_provider *provider)
+{
+    const bool asks = absence->asks_providers && provider->argument_count == 0;
+    const double value = asks ? st_provider_call_one(provider, NULL) : (double)NAN;
+    return isfinite(value) ? (st_guess){true, value} : (st_guess){0};
+}
 
 static st_guess guess_binary(st_absence *absence, const st_expr *expr)
 {
     if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND) {
         double deciding = expr->op == ST_OPERATOR_OR ? 1 : 0;
-        st_guess left = guess(absence, st_expr_child(expr, 0));
+        st_guess left = st_absence_guess(absence, st_expr_child(expr, 0));
         if (left.known && left.value == deciding)
             return left;
-        st_guess right = guess(absence, st_expr_child(expr, 1));
+        st_guess right = st_absence_guess(absence, st_expr_child(expr, 1));
         if (right.known && right.value == deciding)
             return right;
         return (st_guess){left.known && right.known, 1 - deciding};
     }
-    st_guess a = guess(absence, st_expr_child(expr, 0));
-    st_guess b = guess(absence, st_expr_child(expr, 1));
+    st_guess a = st_absence_guess(absence, st_expr_child(expr, 0));
+    st_guess b = st_absence_guess(absence, st_expr_child(expr, 1));
     if (!a.known || !b.known)
         return (st_guess){0};
     switch (expr->op) {
@@ -54,7 +67,7 @@ static st_guess guess_binary(st_absence *absence, const st_expr *expr)
     }
 }
 
-static st_guess guess(st_absence *absence, const st_expr *expr)
+st_guess st_absence_guess(st_absence *absence, const st_expr *expr)
 {
     switch (expr->kind) {
     case ST_EXPR_NUMBER:
@@ -69,12 +82,14 @@ static st_guess guess(st_absence *absence, const st_expr *expr)
             return result;
         case ST_NAME_CELL: {
             const size_t cell = expr->index;
-            if (absence->providers[cell] != NULL || absence->depth == MOST_CELLS)
+            if (has_provider(absence, cell))
+                return ask_provider(absence, absence->providers[cell]);
+            if (absence->depth == MOST_CELLS)
                 return (st_guess){0};
             if (!absence->is_asked[cell]) {
                 absence->is_asked[cell] = true;
                 absence->depth++;
-                absence->cells[cell] = guess(absence, absence->sheet->cells[cell].expr);
+                absence->cells[cell] = st_absence_guess(absence, absence->sheet->cells[cell].expr);
                 absence->depth--;
             }
             return absence->cells[cell];
@@ -89,7 +104,7 @@ static st_guess guess(st_absence *absence, const st_expr *expr)
         return result;
     }
     case ST_EXPR_UNARY: {
-        st_guess inner = guess(absence, st_expr_child(expr, 0));
+        st_guess inner = st_absence_guess(absence, st_expr_child(expr, 0));
         bool truth = expr->op == ST_OPERATOR_NOT;
         return (st_guess){inner.known, truth ? 1 - inner.value : -inner.value};
     }
@@ -101,38 +116,28 @@ static st_guess guess(st_absence *absence, const st_expr *expr)
     return (st_guess){0};
 }
 
-bool st_absence_denies(st_absence *absence, const st_expr *choice)
+bool st_absence_refutes(st_absence *absence, const st_expr *choice)
 {
-    if (absence->given == NULL || !choice->guards)
-        return false;
-    st_guess condition = guess(absence, st_expr_child(choice, 0));
+    st_guess condition = st_absence_guess(absence, st_expr_child(choice, 0));
     return condition.known && condition.value == 0;
 }
 
-bool st_absence_has_cell(st_absence *absence, size_t cell)
+st_presence st_absence_decide(st_absence *absence, size_t cell)
 {
-    if (absence->given == NULL || absence->providers[cell] != NULL)
-        return false;
-    if (!absence->is_decided[cell]) {
-        absence->is_decided[cell] = true;
-        absence->is_absent[cell] = st_absence_denies(absence, absence->sheet->cells[cell].expr);
-    }
-    return absence->is_absent[cell];
+    bool is_absent = !has_provider(absence, cell) &&
+                     st_absence_denies(absence, absence->sheet->cells[cell].expr);
+    absence->states[cell] = is_absent ? ST_ABSENT : ST_PRESENT;
+    return absence->states[cell];
 }
 
-bool st_absence_has_term(st_absence *absence, const st_expr *expr)
+bool st_absence_is_zero(st_absence *absence, const st_expr *expr)
 {
-    if (absence->given == NULL)
-        return false;
     if (expr->kind == ST_EXPR_NAME)
         return expr->name_kind == ST_NAME_CELL && st_absence_has_cell(absence, expr->index);
     if (expr->kind == ST_EXPR_CALL)
-        return expr->builtin == ST_BUILTIN_IF && st_expr_child(expr, 2)->kind == ST_EXPR_NUMBER &&
+        return st_expr_child(expr, 2)->kind == ST_EXPR_NUMBER &&
                st_expr_child(expr, 2)->number == 0 &&
                st_absence_has_term(absence, st_expr_child(expr, 1));
-    bool product = expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_TIMES;
-    bool quotient = expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE;
-    return (product || quotient) &&
-           (st_absence_has_term(absence, st_expr_child(expr, 0)) ||
-            (product && st_absence_has_term(absence, st_expr_child(expr, 1))));
+    return st_absence_has_term(absence, st_expr_child(expr, 0)) ||
+           (expr->op == ST_OPERATOR_TIMES && st_absence_has_term(absence, st_expr_child(expr, 1)));
 }

@@ -23,6 +23,7 @@ st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
                             const st_program_options *options, st_arena *arena, st_errors *errors)
 {
     *lowering = (st_lowering){.sheet = sheet, .graph = {.arena = arena}};
+    st_dataflow_begin(&lowering->graph, 2 * sheet->cell_count);
     lowering->cells = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*lowering->cells));
     lowering->searched =
         st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->searched));
@@ -295,25 +296,36 @@ static size_t first_that_counts(st_lowering *lowering, const st_expr *expr)
     return st_absence_has_term(&lowering->absence, expr) ? expr->child_count : 0;
 }
 
+/* Once only: functions that call functions twice each would take for ever. */
+static void mark_function(st_lowering *lowering, size_t index, bool *needed)
+{
+    const st_sheet_function *function = &lowering->sheet->functions[index];
+    const st_provider *provider = lowering->function_providers[index];
+    if (!lowering->has_readers || lowering->marked[index])
+        return;
+    lowering->marked[index] = true;
+    if (provider != NULL)
+        mark_reads(lowering, function, provider, needed);
+    if (function->expr != NULL && (provider == NULL || provider->fallback))
+        st_lowering_mark(lowering, function->expr, needed);
+}
+
 void st_lowering_mark(st_lowering *lowering, const st_expr *expr, bool *needed)
 {
-    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL)
-        needed[expr->index] = true;
-    if (expr->name_kind == ST_NAME_FUNCTION) {
-        const size_t index = expr->index;
-        const st_sheet_function *function = &lowering->sheet->functions[index];
-        const st_provider *provider = lowering->function_providers[index];
-        /* Once only: functions that call functions twice each would take for ever. */
-        if (lowering->has_readers && !lowering->marked[index]) {
-            lowering->marked[index] = true;
-            if (provider != NULL)
-                mark_reads(lowering, function, provider, needed);
-            if (function->expr != NULL && (provider == NULL || provider->fallback))
-                st_lowering_mark(lowering, function->expr, needed);
-        }
+    while (expr->child_count > 0) {
+        if (expr->name_kind == ST_NAME_FUNCTION)
+            mark_function(lowering, expr->index, needed);
+        size_t i = first_that_counts(lowering, expr);
+        if (i == expr->child_count)
+            return;
+        for (; i + 1 < expr->child_count; i++)
+            st_lowering_mark(lowering, st_expr_child(expr, i), needed);
+        expr = st_expr_child(expr, i);
     }
-    for (size_t i = first_that_counts(lowering, expr); i < expr->child_count; i++)
-        st_lowering_mark(lowering, st_expr_child(expr, i), needed);
+    if (expr->name_kind == ST_NAME_CELL)
+        needed[expr->index] = true;
+    else if (expr->name_kind == ST_NAME_FUNCTION)
+        mark_function(lowering, expr->index, needed);
 }
 
 static st_status search_function(st_lowering *lowering, size_t index, st_errors *errors)

@@ -72,11 +72,11 @@ st_workspace *st_workspace_create(const st_program *program)
         program->argument_count,
         program->block_rows > ST_LAYOUT_MOST_ROWS ? program->block_rows : ST_LAYOUT_MOST_ROWS);
     workspace->arguments = calloc(program->argument_count + 1, sizeof(const double *));
-    workspace->steps = calloc(steps + program->check_count + 1, sizeof(st_step));
-    workspace->fetches = calloc(program->sheet->input_count + 1, sizeof(st_fetch));
-    workspace->copies = calloc(outputs + program->check_count + 1, sizeof(st_copy));
-    workspace->turns = calloc(program->instruction_count + 1, sizeof(st_turn));
-    workspace->fills = calloc(outputs + program->check_count + 1, sizeof(st_fill));
+    workspace->steps = malloc((steps + program->check_count + 1) * sizeof(st_step));
+    workspace->fetches = malloc((program->sheet->input_count + 1) * sizeof(st_fetch));
+    workspace->copies = malloc((outputs + program->check_count + 1) * sizeof(st_copy));
+    workspace->turns = malloc((program->instruction_count + 1) * sizeof(st_turn));
+    workspace->fills = malloc((outputs + program->check_count + 1) * sizeof(st_fill));
     workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(st_instruction));
     workspace->scalar_inputs = calloc(program->sheet->input_count + 1, sizeof(uint32_t));
     workspace->scalar_calls = calloc(program->call_count + 1, sizeof(uint32_t));

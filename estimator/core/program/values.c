@@ -11,6 +11,23 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
+/* Room for more values, of which there are half as many as slots of the index at most. */
+static bool make_room(st_dataflow *graph, size_t count)
+{
+    st_value *values =
+        st_arena_grow(graph->arena, graph->values, sizeof *values, count, &graph->capacity);
+    graph->failed = values == NULL || graph->count >= ST_GRAPH_MAX_VALUES ||
+                    !st_index_reserve(&graph->index, graph->arena, graph->capacity);
+    graph->values = graph->failed ? graph->values : values;
+    return !graph->failed;
+}
+
+void st_dataflow_begin(st_dataflow *graph, size_t values)
+{
+    enum { MOST = 1024 };
+    (void)make_room(graph, values < MOST ? values : MOST);
+}
+
 static bool same_value(const st_value *a, const st_value *b)
 {
     /* Constants by their bits: 0 and -0 differ. */
@@ -19,35 +36,31 @@ static bool same_value(const st_value *a, const st_value *b)
 }
 
 /* The value's number: that of an equal one, or a new one. */
-static uint32_t intern(st_dataflow *graph, st_value value)
+static uint32_t intern(st_dataflow *graph, const st_value *value)
 {
     uint64_t bits = 0;
-    memcpy(&bits, &value.constant, sizeof(bits));
-    uint64_t value_hash = mix((uint64_t)value.op, bits);
-    value_hash = mix(value_hash, ((uint64_t)value.a << 32) | value.b);
-    const uint64_t hash = mix(value_hash, value.c);
+    memcpy(&bits, &value->constant, sizeof(bits));
+    const uint64_t hash = bits + ((uint64_t)value->op << 32 | value->c) * 0xD6E8FEB86659FD93ULL +
+                          ((uint64_t)value->a << 32 | value->b) * 0x9E3779B97F4A7C15ULL;
     uint32_t found = 0;
-    if (graph->failed)
+    if (graph->failed || (graph->count == graph->capacity && !make_room(graph, graph->count + 1)))
         return ST_NO_VALUE;
-    ST_INDEX_FIND(&graph->index, hash, found, same_value(&graph->values[found], &value));
+    ST_INDEX_FIND(&graph->index, hash, found, same_value(&graph->values[found], value));
     if (found != ST_INDEX_NONE)
         return found;
-    found = (uint32_t)graph->count;
-    graph->failed = found >= ST_GRAPH_MAX_VALUES ||
-                    !st_arena_append(graph->arena, &graph->values, &graph->count, &graph->capacity,
-                                     &value, sizeof value) ||
-                    !st_index_add(&graph->index, graph->arena, hash, found);
-    return graph->failed ? ST_NO_VALUE : found;
+    graph->values[graph->count] = *value;
+    st_index_put(&graph->index, (st_index_slot){st_index_mix(hash), (uint32_t)graph->count + 1});
+    return (uint32_t)graph->count++;
 }
 
 uint32_t st_dataflow_constant(st_dataflow *graph, double constant)
 {
-    return intern(graph, (st_value){.op = ST_OP_CONSTANT, .constant = constant});
+    return intern(graph, &(st_value){.op = ST_OP_CONSTANT, .constant = constant});
 }
 
 uint32_t st_dataflow_input(st_dataflow *graph, uint32_t input)
 {
-    return intern(graph, (st_value){.op = ST_OP_INPUT, .a = input});
+    return intern(graph, &(st_value){.op = ST_OP_INPUT, .a = input});
 }
 
 static bool is_constant(const st_dataflow *graph, uint32_t value, double *constant)
@@ -60,7 +73,7 @@ static bool is_constant(const st_dataflow *graph, uint32_t value, double *consta
 static uint32_t fold(st_dataflow *graph, const st_value *value, double x, double y)
 {
     double result = st_apply(value->op, x, y, 0);
-    return isfinite(result) ? st_dataflow_constant(graph, result) : intern(graph, *value);
+    return isfinite(result) ? st_dataflow_constant(graph, result) : intern(graph, value);
 }
 
 uint32_t st_dataflow_unary(st_dataflow *graph, st_op op, uint32_t a)
@@ -69,7 +82,7 @@ uint32_t st_dataflow_unary(st_dataflow *graph, st_op op, uint32_t a)
     if (a == ST_NO_VALUE)
         return ST_NO_VALUE;
     st_value value = {.op = op, .a = a};
-    return is_constant(graph, a, &x) ? fold(graph, &value, x, 0) : intern(graph, value);
+    return is_constant(graph, a, &x) ? fold(graph, &value, x, 0) : intern(graph, &value);
 }
 
 static void note_unsettled(void *context, uint32_t operand)
@@ -157,7 +170,7 @@ uint32_t st_dataflow_binary(st_dataflow *graph, st_op op, uint32_t a, uint32_t b
         value.a = value.b;
         value.b = swap;
     }
-    return intern(graph, value);
+    return intern(graph, &value);
 }
 
 uint32_t st_dataflow_select(st_dataflow *graph, uint32_t condition, uint32_t a, uint32_t b)
@@ -172,7 +185,7 @@ uint32_t st_dataflow_select(st_dataflow *graph, uint32_t condition, uint32_t a, 
     const st_value *other = &graph->values[b];
     a = taken->op == ST_OP_SELECT && taken->c == condition ? taken->a : a;
     b = other->op == ST_OP_SELECT && other->c == condition ? other->b : b;
-    return intern(graph, (st_value){.op = ST_OP_SELECT, .a = a, .b = b, .c = condition});
+    return intern(graph, &(st_value){.op = ST_OP_SELECT, .a = a, .b = b, .c = condition});
 }
 
 /* --- calls of providers ---------------------------------------------------------------------- */
@@ -206,7 +219,7 @@ uint32_t st_dataflow_call(st_dataflow *graph, const st_provider *provider,
                         !ST_APPEND(graph->arena, graph->calls, graph->call_count, call) ||
                         !st_index_add(&graph->call_index, graph->arena, hash, found);
     }
-    return intern(graph, (st_value){.op = ST_OP_CALL, .a = found});
+    return intern(graph, &(st_value){.op = ST_OP_CALL, .a = found});
 }
 
 void st_dataflow_operands(const st_dataflow *graph, uint32_t value,

@@ -41,6 +41,8 @@ typedef struct st_dataflow {
     bool failed; /* out of memory or too large; every later value is ST_NO_VALUE */
 } st_dataflow;
 
+/* Room for about as many values. */
+void st_dataflow_begin(st_dataflow *graph, size_t values);
 uint32_t st_dataflow_constant(st_dataflow *graph, double constant);
 uint32_t st_dataflow_input(st_dataflow *graph, uint32_t input);
 uint32_t st_dataflow_unary(st_dataflow *graph, st_op op, uint32_t a);

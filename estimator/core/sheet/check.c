@@ -804,6 +804,9 @@ st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_unit_faults *f
         }
     }
     size_t *functions = NULL;
+    st_status status = st_list_reads(sheet, arena, errors);
+    if (status != ST_OK)
+        return status;
     if (st_order_functions(sheet, arena, &functions, errors) == ST_OK) {
         /* Recursion follows trees and calls in all that comes later: bound both together. */
         const size_t *order = functions;
@@ -825,6 +828,6 @@ st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_unit_faults *f
                                    height_sheet->checks[i].place);
         }
     }
-    st_status status = st_order_cells(sheet, NULL, arena, &sheet->cell_order, errors);
+    status = st_order_cells(sheet, NULL, arena, &sheet->cell_order, errors);
     return st_errors_count(errors, ST_SEVERITY_ERROR) > before ? st_errors_status(errors) : status;
 }

@@ -11,6 +11,7 @@
 #define STEPTIME_SHEET_EXPR_H
 
 #include "base/yaml.h"
+#include "sheet/relative.h"
 #include "steptime/sheet.h"
 #include "steptime/tool/formula_names.h"
 
@@ -76,11 +77,6 @@ typedef enum st_name_kind {
     ST_NAME_FUNCTION /* a call of a function of the sheet */
 } st_name_kind;
 
-/* A pointer as the distance from its own place to what it points to; 0: to nothing. */
-typedef struct st_relative {
-    intptr_t distance;
-} st_relative;
-
 struct st_expr {
     st_expr_kind kind;
     st_operator op;
@@ -99,18 +95,6 @@ struct st_expr {
     st_relative type_at;
     st_relative children[];
 };
-
-/* By way of numbers: what it points to is not part of the object in which it lies. */
-static inline void *st_relative_target(const st_relative *pointer)
-{
-    const uintptr_t target = (uintptr_t)pointer + (uintptr_t)pointer->distance;
-    return pointer->distance == 0 ? NULL : (void *)target; /* NOLINT(performance-no-int-to-ptr) */
-}
-
-static inline void st_relative_set(st_relative *pointer, const void *target)
-{
-    pointer->distance = target == NULL ? 0 : (intptr_t)((uintptr_t)target - (uintptr_t)pointer);
-}
 
 static inline st_expr *st_expr_child(const st_expr *expr, size_t i)
 {

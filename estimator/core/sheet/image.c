@@ -22,6 +22,15 @@ static bool is_current(const st_sheet_image *image, const st_sheet_reader *reade
     return true;
 }
 
+/* Turns offsets into pointers. */
+static void move(uintptr_t *word, const st_image_steps *steps, uintptr_t distance)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        word += steps->items[i];
+        *word += distance;
+    }
+}
+
 const st_sheet *st_sheet_from_image(const st_sheet_reader *reader, const st_source *root,
                                     st_arena *arena)
 {
@@ -36,11 +45,8 @@ const st_sheet *st_sheet_from_image(const st_sheet_reader *reader, const st_sour
                 return NULL;
             memcpy(words, image->words, bytes);
             const uintptr_t first = image->fixed_count * sizeof(uintptr_t);
-            uintptr_t *word = words;
-            for (size_t j = 0; j < image->step_count; j++) {
-                word += image->steps[j];
-                *word += *word - first < bytes ? (uintptr_t)words - first : (uintptr_t)image->fixed;
-            }
+            move(words, &image->steps[ST_IMAGE_INSIDE], (uintptr_t)words - first);
+            move(words, &image->steps[ST_IMAGE_OUTSIDE], (uintptr_t)image->fixed);
             for (size_t j = 0; j < image->text_count; j++)
                 words[image->texts[j].word] = (uintptr_t)files[image->texts[j].file].text;
             return (const st_sheet *)(const void *)words;

@@ -32,6 +32,15 @@ typedef union st_image_word {
     const void *pointer;
 } st_image_word;
 
+/* From each word that is an offset to the next one; the first: from word 0. */
+typedef struct st_image_steps {
+    const uint32_t *items;
+    size_t count;
+} st_image_steps;
+
+/* Of words that point to copied words, and of those that point to where all others stay. */
+enum { ST_IMAGE_INSIDE, ST_IMAGE_OUTSIDE, ST_IMAGE_STEPS };
+
 /* Offsets count from the first fixed word, and `words` begin after the last one. */
 typedef struct st_sheet_image {
     const st_image_word *fixed;
@@ -39,8 +48,7 @@ typedef struct st_sheet_image {
     const uintptr_t *words; /* begins with the st_sheet */
     size_t copied;          /* words that are copied */
     size_t word_count;
-    const uint16_t *steps; /* from each word that is an offset to the next one; the first: from 0 */
-    size_t step_count;
+    st_image_steps steps[ST_IMAGE_STEPS];
     const st_image_text *texts;
     size_t text_count;
     const st_image_file *files;

@@ -65,6 +65,12 @@ struct st_sheet {
     st_names function_names;
     st_names value_names; /* values of enumerations */
     size_t *cell_order;   /* every cell behind the cells that it reads */
+    /* What formulas name, in the order of their texts: 2 * a cell or 2 * a function + 1. Those of
+     * cell i begin at first_reads[i], those of function i at first_reads[cell_count + i]. */
+    uint32_t *reads;
+    size_t read_count;
+    uint32_t *first_reads;
+    size_t owner_count; /* cells, functions, and one more, where the last ones end */
 };
 
 /*

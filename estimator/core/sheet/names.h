@@ -3,12 +3,13 @@
 #ifndef STEPTIME_SHEET_NAMES_H
 #define STEPTIME_SHEET_NAMES_H
 
+#include "sheet/relative.h"
 #include "steptime/arena.h"
 
 typedef struct st_name_slot {
-    const char *name; /* NULL: free */
-    size_t index;
-    size_t hash;
+    st_relative name; /* to nothing: free */
+    uint32_t index;
+    uint32_t hash;
 } st_name_slot;
 
 typedef struct st_names {

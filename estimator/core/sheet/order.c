@@ -10,19 +10,81 @@
 
 enum { UNSEEN, OPEN, DONE };
 
-/* A cell (or function) that a formula names, and where; a provider of a cell names without a
- * place, one of a function at the call. */
+/* --- what formulas name ---------------------------------------------------------------------- */
+
+/* Lists what a tree names from the front; counts alone where there is no list. */
+static size_t list_reads(const st_expr *expr, uint32_t *list)
+{
+    const bool is_function = expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION;
+    const bool is_cell = expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL;
+    size_t count = is_function || is_cell ? 1 : 0;
+    if (count > 0 && list != NULL)
+        *list = 2 * expr->index + (is_function ? 1 : 0);
+    for (size_t i = 0; i < expr->child_count; i++)
+        count += list_reads(st_expr_child(expr, i), list == NULL ? NULL : list + count);
+    return count;
+}
+
+/* The node of a tree that is number `*left` of what it names. */
+static const st_expr *find_read(const st_expr *expr, size_t *left)
+{
+    const st_expr *found = NULL;
+    if ((expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION) ||
+        (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL)) {
+        if (*left == 0)
+            return expr;
+        --*left;
+    }
+    for (size_t i = 0; i < expr->child_count && found == NULL; i++)
+        found = find_read(st_expr_child(expr, i), left);
+    return found;
+}
+
+static const st_expr *tree_of(const st_sheet *sheet, size_t owner)
+{
+    return owner < sheet->cell_count ? sheet->cells[owner].expr
+                                     : sheet->functions[owner - sheet->cell_count].expr;
+}
+
+st_status st_list_reads(st_sheet *sheet, st_arena *arena, st_errors *errors)
+{
+    const size_t owners = sheet->cell_count + sheet->function_count;
+    uint32_t *first = st_arena_alloc(arena, owners + 1, sizeof *first);
+    size_t count = 0;
+    for (size_t i = 0; first != NULL && i < owners; i++) {
+        const st_expr *expr = tree_of(sheet, i);
+        count += expr == NULL ? 0 : list_reads(expr, NULL);
+        first[i + 1] = (uint32_t)count;
+    }
+    uint32_t *reads = st_arena_alloc(arena, count + 1, sizeof *reads);
+    if (first == NULL || reads == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < owners; i++)
+        if (first[i + 1] > first[i])
+            (void)list_reads(tree_of(sheet, i), reads + first[i]);
+    sheet->first_reads = first;
+    sheet->reads = reads;
+    sheet->owner_count = owners + 1;
+    sheet->read_count = count;
+    return ST_OK;
+}
+
+/* --- the walk -------------------------------------------------------------------------------- */
+
+#define AT_NO_PLACE UINT32_MAX
+
+/* A cell (or function) that comes before the one whose turn it is. */
 typedef struct st_reference {
-    size_t node;
-    const st_expr *expr;
+    uint32_t node;
+    uint32_t at; /* the formula's read that leads there; AT_NO_PLACE: a provider's of the cell */
     const st_provider *provider; /* it reads the cell; NULL: the formula does */
 } st_reference;
 
 typedef struct st_frame {
     size_t node;
-    st_reference *references;
-    size_t count;
+    size_t first; /* of its references, in the walk's */
     size_t next;
+    size_t end;
 } st_frame;
 
 typedef struct st_walk {
@@ -36,64 +98,48 @@ typedef struct st_walk {
     unsigned char *states;
     st_frame *frames;
     size_t depth;
+    st_reference *references; /* of all frames, one behind the other */
+    size_t reference_count;
+    size_t reference_capacity;
     size_t *order;
     size_t order_count;
     st_status status; /* of the first error */
 } st_walk;
 
-static void add_reference(st_walk *walk, st_frame *frame, st_reference reference)
+static void add_reference(st_walk *walk, size_t node, size_t at, const st_provider *provider)
 {
-    if (!ST_APPEND(walk->arena, frame->references, frame->count, reference)) {
-        st_status status = st_out_of_memory(walk->errors);
-        st_note(&walk->status, status);
-        return;
-    }
+    const st_reference one = {(uint32_t)node, (uint32_t)at, provider};
+    if (!st_arena_append(walk->arena, &walk->references, &walk->reference_count,
+                         &walk->reference_capacity, &one, sizeof one))
+        st_note(&walk->status, st_out_of_memory(walk->errors));
 }
 
-/* The cells that a provider reads; `call` is where it replaces a function. */
-static void list_reads(st_walk *walk, const st_sheet_function *function,
-                       const st_provider *provider, const st_expr *call, st_frame *frame)
+/* The cells that a provider reads; `at` is where it replaces a function. */
+static void add_provider(st_walk *walk, const st_sheet_function *function,
+                         const st_provider *provider, size_t at)
 {
     for (size_t i = 0; i < provider->argument_count; i++) {
         st_read read = st_provider_read(walk->sheet, function, provider, i);
         if (read.kind == ST_READ_CELL)
-            add_reference(walk, frame,
-                          (st_reference){.node = read.index, .expr = call, .provider = provider});
+            add_reference(walk, read.index, at, provider);
     }
 }
 
-/* The cells that providers read in a tree inside of functions, which itself can name none. */
-static void list_calls(st_walk *walk, const st_expr *expr, const st_expr *call, st_frame *frame)
+/* The cells that providers read in a call and inside of functions, which can name none. */
+static void add_calls(st_walk *walk, size_t index, size_t at)
 {
-    if (expr->name_kind == ST_NAME_FUNCTION && walk->walked[expr->index] != walk->turn) {
-        const st_sheet_function *function = &walk->sheet->functions[expr->index];
-        const st_provider *provider = walk->bindings->functions[expr->index];
-        walk->walked[expr->index] = walk->turn;
-        if (provider != NULL)
-            list_reads(walk, function, provider, call, frame);
-        if (function->expr != NULL && (provider == NULL || provider->fallback))
-            list_calls(walk, function->expr, call, frame);
-    }
-    for (size_t i = 0; i < expr->child_count; i++)
-        list_calls(walk, st_expr_child(expr, i), call, frame);
-}
-
-static void list_references(st_walk *walk, const st_expr *expr, st_frame *frame)
-{
-    bool is_reference;
-    if (walk->functions)
-        is_reference = expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION;
-    else
-        is_reference = expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL;
-    if (is_reference)
-        add_reference(walk, frame, (st_reference){.node = expr->index, .expr = expr});
-    if (expr->name_kind == ST_NAME_FUNCTION && walk->bindings != NULL) {
-        const st_expr call = {
-            .kind = ST_EXPR_CALL, .name_kind = ST_NAME_FUNCTION, .index = expr->index};
-        list_calls(walk, &call, expr, frame);
-    }
-    for (size_t i = 0; i < expr->child_count; i++)
-        list_references(walk, st_expr_child(expr, i), frame);
+    const st_sheet *sheet = walk->sheet;
+    const st_provider *provider = walk->bindings->functions[index];
+    const size_t owner = sheet->cell_count + index;
+    if (walk->walked[index] == walk->turn)
+        return;
+    walk->walked[index] = walk->turn;
+    if (provider != NULL)
+        add_provider(walk, &sheet->functions[index], provider, at);
+    if (provider != NULL && !provider->fallback)
+        return;
+    for (size_t i = sheet->first_reads[owner]; i < sheet->first_reads[owner + 1]; i++)
+        add_calls(walk, sheet->reads[i] / 2, at);
 }
 
 static const char *node_name(const st_walk *walk, size_t node)
@@ -103,17 +149,27 @@ static const char *node_name(const st_walk *walk, size_t node)
 
 static void push(st_walk *walk, size_t node)
 {
+    const st_sheet *sheet = walk->sheet;
     const st_provider *provider = walk->bindings == NULL ? NULL : walk->bindings->cells[node];
-    const st_expr *expr =
-        walk->functions ? walk->sheet->functions[node].expr : walk->sheet->cells[node].expr;
+    const size_t owner = walk->functions ? sheet->cell_count + node : node;
+    const size_t first = sheet->first_reads[owner];
+    const size_t end =
+        provider != NULL && !provider->fallback ? first : sheet->first_reads[owner + 1];
     st_frame *frame = &walk->frames[walk->depth++];
-    *frame = (st_frame){.node = node};
+    *frame = (st_frame){.node = node, .first = walk->reference_count};
     walk->states[node] = OPEN;
     walk->turn++;
     if (provider != NULL)
-        list_reads(walk, NULL, provider, NULL, frame);
-    if (expr != NULL && (provider == NULL || provider->fallback))
-        list_references(walk, expr, frame);
+        add_provider(walk, NULL, provider, AT_NO_PLACE);
+    for (size_t i = first; i < end; i++) {
+        const bool is_function = sheet->reads[i] % 2 != 0;
+        if (is_function == walk->functions)
+            add_reference(walk, sheet->reads[i] / 2, i - first, NULL);
+        else if (is_function && walk->bindings != NULL)
+            add_calls(walk, sheet->reads[i] / 2, i - first);
+    }
+    frame->next = frame->first;
+    frame->end = walk->reference_count;
 }
 
 static void report_cycle(st_walk *walk, size_t target)
@@ -139,11 +195,15 @@ static void report_cycle(st_walk *walk, size_t target)
         st_buffer_printf(&path, "%.100s", node_name(walk, target));
     }
     const st_frame *last = &walk->frames[walk->depth - 1];
-    const st_expr *expr = last->references[last->next - 1].expr;
+    const st_reference *reference = &walk->references[last->next - 1];
+    size_t left = reference->at;
+    const size_t owner = last->node + (walk->functions ? walk->sheet->cell_count : 0);
+    const st_expr *expr =
+        left == AT_NO_PLACE ? NULL : find_read(tree_of(walk->sheet, owner), &left);
     const st_formula *formula = walk->functions ? &walk->sheet->function_formulas[last->node]
                                                 : &walk->sheet->cell_formulas[last->node];
     const char *what = walk->functions ? "circular function calls" : "circular dependency of cells";
-    const st_provider *reader = last->references[last->next - 1].provider;
+    const st_provider *reader = reference->provider;
     const char *why = reader == NULL
                           ? ""
                           : st_errors_text(walk->errors, " (provider '%s' for '%s' reads %s)",
@@ -169,13 +229,14 @@ static st_status sort_nodes(st_walk *walk, size_t count, size_t **order)
         push(walk, i);
         while (walk->depth > 0) {
             st_frame *frame = &walk->frames[walk->depth - 1];
-            if (frame->next == frame->count) {
+            if (frame->next == frame->end) {
                 walk->states[frame->node] = DONE;
                 walk->order[walk->order_count++] = frame->node;
+                walk->reference_count = frame->first;
                 walk->depth--;
                 continue;
             }
-            size_t target = frame->references[frame->next++].node;
+            size_t target = walk->references[frame->next++].node;
             if (walk->states[target] == OPEN)
                 report_cycle(walk, target);
             else if (walk->states[target] == UNSEEN)

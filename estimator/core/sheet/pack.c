@@ -97,6 +97,9 @@ static const record text = {"text", sizeof(char *), 1, text_fields};
 static const field number_fields[] = {{PLAIN, 0, sizeof(size_t), NULL, 0, 0}};
 static const record number = {"number", sizeof(size_t), 1, number_fields};
 
+static const field read_fields[] = {{PLAIN, 0, sizeof(uint32_t), NULL, 0, 0}};
+static const record read = {"read", sizeof(uint32_t), 1, read_fields};
+
 static const field enum_fields[] = {
     TEXT_OF(st_enum, name),
     MANY_OF(st_enum, values, text, count),
@@ -313,7 +316,7 @@ static const field summary_fields[] = {
 static const record summary = RECORD(st_summary, summary_fields);
 
 static const field slot_fields[] = {
-    TEXT_OF(st_name_slot, name),
+    NEAR_TEXT_OF(st_name_slot, name),
     PLAIN_OF(st_name_slot, index),
     PLAIN_OF(st_name_slot, hash),
 };
@@ -358,15 +361,19 @@ static const field sheet_fields[] = {
     INSIDE_OF(st_sheet, function_names, names),
     INSIDE_OF(st_sheet, value_names, names),
     MANY_OF(st_sheet, cell_order, number, cell_count),
+    MANY_OF(st_sheet, reads, read, read_count),
+    PLAIN_OF(st_sheet, read_count),
+    MANY_OF(st_sheet, first_reads, read, owner_count),
+    PLAIN_OF(st_sheet, owner_count),
 };
 static const record sheet_record = RECORD(st_sheet, sheet_fields);
 
 static const record *const records[] = {
-    &place, &text,   &number,   &enumeration,  &unit,         &type,    &scalar,
-    &expr,  &child,  &template, &piece,        &formula,      &input,   &cell,
-    &axis,  &family, &member,   &argument,     &function,     &check,   &family_pointer,
-    &part,  &bar,    &summary,  &message,      &message_part, &section, &role,
-    &slot,  &names,  &source,   &sheet_record,
+    &place, &text,   &number,   &enumeration, &unit,         &type,    &scalar,
+    &expr,  &child,  &template, &piece,       &formula,      &input,   &cell,
+    &axis,  &family, &member,   &argument,    &function,     &check,   &family_pointer,
+    &part,  &bar,    &summary,  &message,     &message_part, &section, &role,
+    &slot,  &names,  &source,   &read,        &sheet_record,
 };
 
 /* Whether the fields of a record follow one another, with no more between them than a compiler
@@ -424,16 +431,23 @@ typedef struct packer {
 
 enum { WORD = sizeof(uintptr_t), MOST_WORDS = 1 << 22, MOST_OBJECTS = 1 << 20 };
 
-static region region_of(const record *of)
+static bool is_plain(const record *of)
 {
     bool plain = true;
-    if (of == &type || of == &enumeration || of == &text)
-        return FIXED;
-    if (of == &expr)
-        return KEPT;
     for (size_t i = 0; i < of->count; i++)
         plain = plain && of->fields[i].kind == PLAIN;
-    return plain ? KEPT : COPIED;
+    return plain;
+}
+
+static region region_of(const record *of)
+{
+    bool kept = true;
+    if (of == &type || of == &enumeration || of == &text)
+        return FIXED;
+    for (size_t i = 0; i < of->count; i++)
+        kept = kept && (of->fields[i].kind == PLAIN || of->fields[i].kind == NEAR ||
+                        of->fields[i].kind == NEAR_TEXT);
+    return kept ? KEPT : COPIED;
 }
 
 static size_t hash_bytes(const void *bytes, size_t length, size_t start)
@@ -530,7 +544,7 @@ static size_t pack_objects(packer *packing, const void *first, const record *of,
     size_t word = reserve(packing, where, count * of->size + bytes_behind(first, of));
     for (size_t i = 0; i < count && of->size % WORD == 0; i++)
         note(packing, (const char *)first + i * of->size, of, word + i * of->size / WORD);
-    if (where == KEPT && of != &expr && !packing->failed) {
+    if (is_plain(of) && !packing->failed) {
         /* Objects without pointers, which may be smaller than words. */
         char *to = (char *)&packing->regions[KEPT].items[word];
         for (size_t i = 0; i < count; i++) {
@@ -637,6 +651,23 @@ static void pack_fields(packer *packing, const void *object, const record *of, s
     }
 }
 
+/* From each word that is an offset, of a copied word or of another one, to the next. */
+static bool list_steps(const packer *packing, bool inside, st_image_steps *list)
+{
+    const size_t count = packing->regions[COPIED].count;
+    uint32_t *steps = st_arena_alloc(packing->arena, count + 1, sizeof *steps);
+    size_t last = 0;
+    for (size_t i = 0; steps != NULL && i < count; i++) {
+        const uint8_t target = packing->targets[COPIED][i];
+        if (target == 0 || (target == 1 + COPIED) != inside)
+            continue;
+        steps[list->count++] = (uint32_t)(i - last);
+        last = i;
+    }
+    list->items = steps;
+    return steps != NULL;
+}
+
 /* The regions in one piece. */
 static bool join(const packer *packing, st_packed *packed)
 {
@@ -649,20 +680,9 @@ static bool join(const packer *packing, st_packed *packed)
     bool *points = st_arena_alloc(packing->arena, starts[COPIED] + 1, sizeof *points);
     if (items == NULL || fixed == NULL || points == NULL)
         return false;
-    const size_t count = packing->regions[COPIED].count;
-    uint16_t *steps = st_arena_alloc(packing->arena, count + 1, sizeof *steps);
-    size_t last = 0;
-    if (steps == NULL)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        if (packing->targets[COPIED][i] == 0)
-            continue;
-        if (i - last > UINT16_MAX)
+    for (size_t list = 0; list < ST_IMAGE_STEPS; list++)
+        if (!list_steps(packing, list == ST_IMAGE_INSIDE, &image->steps[list]))
             return false;
-        steps[image->step_count++] = (uint16_t)(i - last);
-        last = i;
-    }
-    image->steps = steps;
     for (region where = FIXED; where < REGIONS; where++) {
         memcpy(items + starts[where], packing->regions[where].items,
                packing->regions[where].count * sizeof *items);
