@@ -17,7 +17,7 @@ bool st_sourced_is_scalar(const st_yaml_node *node);
 
 /*
  * Reads a leaf into `leaf`, whose members the caller has set to what holds without the map. False
- * where there is no value to read, which has been reported. `key` is NULL for a constant.
+ * without a value to read, which has been reported. `key` is NULL for a constant.
  */
 bool st_sourced_read(st_loader *loader, const char *path, const st_key *key,
                      const st_yaml_node *node, st_sourced_value *leaf);

@@ -48,7 +48,7 @@ bool st_absence_refutes(st_absence *absence, const st_expr *choice);
 st_presence st_absence_decide(st_absence *absence, size_t cell);
 bool st_absence_is_zero(st_absence *absence, const st_expr *expr);
 
-/* The same of any tree: most are no choices. */
+/* The same of any tree: few are choices. */
 static inline bool st_absence_denies(st_absence *absence, const st_expr *expr)
 {
     return expr->guards && absence->given != NULL && st_absence_refutes(absence, expr);

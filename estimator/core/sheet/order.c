@@ -12,7 +12,7 @@ enum { UNSEEN, OPEN, DONE };
 
 /* --- what formulas name ---------------------------------------------------------------------- */
 
-/* Lists what a tree names from the front; counts alone where there is no list. */
+/* Lists what a tree names from the front; counts alone without a list. */
 static size_t list_reads(const st_expr *expr, uint32_t *list)
 {
     const bool is_function = expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION;
