@@ -7,6 +7,8 @@
  * cannot be estimated. "row\tNUMBER\tVALUE" answers with the "values" for another value of that
  * input, "set" keeps it. "traffic" answers with what `steptime traffic` counts of the loaded job:
  * bytes that the busiest node sends to others, and that the busiest GPU sends inside of its node.
+ * "replay" answers with the step that an estimate of the loaded job gives, and with that of
+ * `steptime timeline`; 0 where it has none.
  */
 #include "steptime/job.h"
 #include "steptime/tool/estimates.h"
@@ -15,13 +17,15 @@
 #include "estimate/traffic.h"
 #include "program/program.h"
 #include "sheet/summary.h"
+#include "timeline/timeline.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SETS = 64, MOST_CELLS = 64, LINE = 16384 };
+enum { MOST_SETS = 64, MOST_CELLS = 64, LINE = 16384, KEPT_BYTES = 1 << 30 };
 
 typedef struct job {
     st_arena *arena;
@@ -178,6 +182,17 @@ static void count_traffic(const job *own, st_errors *errors)
     printf("traffic\t%.17g\t%.17g\n", crossing, inside);
 }
 
+static void lay_out(const job *own, st_errors *errors)
+{
+    st_timeline_plan plan = {0};
+    int64_t step = 0;
+    if (own->workspace == NULL || !st_timeline_has_roles(own->parts.sheet) ||
+        st_timeline_plan_make(own->estimate, own->arena, &plan, errors) != ST_OK ||
+        st_timeline_step(&plan, &step, errors) != ST_OK)
+        step = 0;
+    printf("replay\t%.17g\t%.17g\n", plan.closed_s, (double)step / ST_TICKS_PER_S);
+}
+
 static void answer(job *own, const st_paths *paths, char *line, st_errors *errors)
 {
     size_t number = 0;
@@ -194,6 +209,8 @@ static void answer(job *own, const st_paths *paths, char *line, st_errors *error
         }
     } else if (strncmp(line, "traffic", 7) == 0) {
         count_traffic(own, errors);
+    } else if (strncmp(line, "replay", 6) == 0) {
+        lay_out(own, errors);
     } else if (sscanf(line, "%*s %zu %lf", &number, &value) == 2 &&
                number < own->parts.input_count && own->workspace != NULL) {
         double before = own->inputs[number];
@@ -207,12 +224,14 @@ static void answer(job *own, const st_paths *paths, char *line, st_errors *error
 
 int main(void)
 {
-    static const char *const folders[] = {"."};
     static char line[LINE];
     st_errors *errors = st_errors_create();
     st_paths *paths = NULL;
     job own = {0};
-    if (errors == NULL || st_paths_create(folders, 1, &paths, errors) != ST_OK)
+    /* The memory of a job is kept for the next one: the system clears what it hands out. */
+    (void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    if (errors == NULL || st_paths_create(NULL, 0, &paths, errors) != ST_OK)
         return 1;
     while (fgets(line, sizeof line, stdin) != NULL)
         answer(&own, paths, line, errors);

@@ -225,11 +225,11 @@ TEST_OF(chains_are_bounded, shelf *own, make_shelf, drop_shelf)
 
 TEST_OF(calls_and_texts_are_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    char *most = st_arena_printf(own->arena, "f(%s)", repeat(own, "a,", "a", "", 95));
-    char *more = st_arena_printf(own->arena, "f(%s)", repeat(own, "a,", "a", "", 96));
-    assert_int_equal(parse(own, most)->child_count, 96);
+    char *most = st_arena_printf(own->arena, "f(%s)", repeat(own, "a,", "a", "", 143));
+    char *more = st_arena_printf(own->arena, "f(%s)", repeat(own, "a,", "a", "", 144));
+    assert_int_equal(parse(own, most)->child_count, 144);
     assert_string_equal(refuse_formula(own, ST_ERR_LIMIT, more),
-                        "f:3:201: error: the call has too many arguments: expected at most 96\n");
+                        "f:3:297: error: the call has too many arguments: expected at most 144\n");
     assert_int_equal(parse(own, repeat(own, " ", "a", "", ST_EXPR_MAX_BYTES - 1))->kind,
                      ST_EXPR_NAME);
     assert_string_equal(

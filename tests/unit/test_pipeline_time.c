@@ -118,18 +118,53 @@ TEST(gathers_and_reductions_surround_the_passes)
 TEST(messages_of_a_group_take_turns)
 {
     static const uint32_t layers[] = {2};
-    const st_pass_cover all = {1, 1};
+    static const double moves[] = {FORWARD, BACKWARD, WEIGHTS};
     const st_pipeline_data data = {.layers = layers,
                                    .gather_exposed = 3000,
                                    .reduce_hidden = 60000,
-                                   .even = {all, all, all, all},
-                                   .slowed = {all, all, all, all},
+                                   .moves = moves,
+                                   .slow = {1, 1, 1},
                                    .rate_sending = 1};
     pipeline own = even(ST_SCHEDULE_1F1B, 1, 2);
     own.data = &data;
     /* Gradients are on their way from the first layer's backward pass on. */
     assert_int_equal(replay(&own).with_data,
                      4 * 3000 + 2 * 60000 + FORWARD + (BACKWARD + WEIGHTS) / 2);
+}
+
+/* A stage hides what its own passes leave, whatever the others do; while messages slow down
+ * computation, the pass lasts longer and hides as much more. */
+TEST(each_stage_hides_what_its_passes_leave)
+{
+    static const uint32_t layers[] = {2, 2};
+    static const double moves[] = {FORWARD, BACKWARD - 1035, WEIGHTS, FORWARD, BACKWARD, WEIGHTS};
+    st_pipeline_data data = {
+        .layers = layers, .moves = moves, .slow = {1, 1, 1}, .rate_sending = 1};
+    pipeline own = even(ST_SCHEDULE_1F1B, 2, 1);
+    own.data = &data;
+    own.ends.reduce_hidden = BACKWARD + WEIGHTS;
+    assert_int_equal(replay(&own).with_data, 2 * EACH + 1035);
+    own.shape.stages = 1;
+    for (int pass = 0; pass < ST_PASSES; pass++)
+        data.slow[pass] = 1.5;
+    const int64_t longer = (BACKWARD - 385 + WEIGHTS) / 2; /* 385 of the pass do not compute */
+    own.ends.reduce_hidden = BACKWARD - 1035 + WEIGHTS + longer;
+    assert_true(llabs(replay(&own).with_slowdown - (EACH + longer)) <= 1);
+    own.ends.reduce_hidden += 2385;
+    assert_true(llabs(replay(&own).with_slowdown - (EACH + longer + 2385)) <= 1);
+    own.ends.reduce_hidden = longer; /* gone before the pass is half done, in its second part */
+    assert_in_range(replay(&own).with_slowdown, EACH + longer / 3, EACH + longer / 2);
+}
+
+/* A single chunk gathers its weights from its first pass on, which waits for them, stage by stage;
+ * of several chunks all gather at once. */
+TEST(a_first_pass_waits_for_its_weights)
+{
+    pipeline own = even(ST_SCHEDULE_1F1B, 3, 1);
+    own.ends.gather_hidden = FORWARD - 85;
+    assert_int_equal(replay(&own).with_data, 3 * EACH);
+    own.ends.gather_hidden = FORWARD + 713;
+    assert_int_equal(replay(&own).with_data, 3 * (EACH + 713));
 }
 
 TEST(one_stage_sends_nothing)

@@ -6,7 +6,7 @@
 
 #include "program/program.h"
 
-enum { ST_OPEN_ARGUMENTS = 96 };
+enum { ST_OPEN_ARGUMENTS = 144 };
 
 typedef struct st_open_function {
     const char *name;

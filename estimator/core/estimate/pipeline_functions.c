@@ -23,11 +23,18 @@ enum {
     FORWARD = DIVISION + ST_DIVISION_ARGUMENTS, /* of a layer of each kind */
     BACKWARD = FORWARD + ST_STAGE_KINDS,        /* gradients of activations */
     WEIGHTS = BACKWARD + ST_STAGE_KINDS,      /* gradients of weights; prediction has them there */
-    FORWARD_FIRST = WEIGHTS + ST_LAYER_KINDS, /* of the embedding */
+    MOVES_FORWARD = WEIGHTS + ST_LAYER_KINDS, /* hidden weights and gradients beside those passes */
+    MOVES_BACKWARD = MOVES_FORWARD + ST_STAGE_KINDS,
+    WORK_FORWARD = MOVES_BACKWARD + ST_STAGE_KINDS, /* computation in them */
+    WORK_BACKWARD = WORK_FORWARD + ST_STAGE_KINDS,
+    WORK_WEIGHTS = WORK_BACKWARD + ST_STAGE_KINDS,
+    FORWARD_FIRST = WORK_WEIGHTS + ST_LAYER_KINDS, /* of the embedding, computation */
     BACKWARD_FIRST,
     FORWARD_LAST, /* of the output layer */
     BACKWARD_LAST,
     WEIGHTS_LAST,
+    MESSAGE_ENDS, /* of the embedding forward and of the output layer backward */
+    MESSAGE_MOVES,
     FORWARD_ALONE, /* of a layer with routed experts */
     BACKWARD_ALONE,
     PREDICTION, /* depths that the last chunk has where no layout says */
@@ -42,17 +49,10 @@ enum {
     PASS_REDUCE_HIDDEN,
     PASS_REDUCE_EXPOSED,
     PREFETCH,     /* layers whose weights are gathered ahead */
-    EVEN_FORWARD, /* of hidden weights and gradients, of their rate alone, during passes that are
-                   * not slowed down, and during transfers */
-    EVEN_BACKWARD,
-    EVEN_WEIGHTS,
-    RATE_SENDING,
-    MOVED_FORWARD, /* weights and gradients while a pass runs, and how much longer it takes */
-    STRETCH_FORWARD,
-    MOVED_BACKWARD,
-    STRETCH_BACKWARD,
-    MOVED_WEIGHTS,
-    STRETCH_WEIGHTS,
+    RATE_SENDING, /* of hidden weights and gradients, of their rate alone, during transfers */
+    SLOW_FORWARD, /* of computation by them */
+    SLOW_BACKWARD,
+    SLOW_WEIGHTS,
     HELD,
     SLOWEST, /* what the formula takes instead: stages by their times */
     ONWARD,
@@ -175,8 +175,61 @@ static int64_t ticks_of(double seconds, bool *good)
     return *good ? (int64_t)llround(ticks) : 0;
 }
 
+/* What the passes of a chunk of the model take, and beside them hidden weights and gradients. */
+typedef struct st_place_times {
+    st_chunk_times *times; /* by place */
+    double *moves;         /* by place and pass, in ticks */
+    uint32_t *layers;      /* by place, at least 1 */
+} st_place_times;
+
+static bool is_routed(size_t kind)
+{
+    return kind == ST_LAYER_MOE || kind == ST_LAYER_WINDOW_MOE || kind == ST_LAYER_DELTA_MOE ||
+           kind == ST_LAYER_EXPERTS || kind == ST_LAYER_PREDICTION;
+}
+
+static bool fill_place(const double *arguments, const st_place_counts *counts, bool first,
+                       bool last, st_chunk_times *times, double *moves)
+{
+    static const size_t layers[ST_PASSES] = {FORWARD, BACKWARD, WEIGHTS};
+    static const size_t works[ST_PASSES] = {WORK_FORWARD, WORK_BACKWARD, WORK_WEIGHTS};
+    static const size_t moved[ST_PASSES] = {MOVES_FORWARD, MOVES_BACKWARD, WEIGHTS};
+    const double at_first = first ? 1 : 0;
+    const double at_last = last ? 1 : 0;
+    const double ends[ST_PASSES] = {
+        at_first * arguments[FORWARD_FIRST] + at_last * arguments[FORWARD_LAST],
+        at_first * arguments[BACKWARD_FIRST] + at_last * arguments[BACKWARD_LAST],
+        at_last * arguments[WEIGHTS_LAST]};
+    const double messages[ST_PASSES] = {at_first, at_last, 0};
+    const double alone[ST_PASSES] = {arguments[FORWARD_ALONE], arguments[BACKWARD_ALONE], 0};
+    bool good = true;
+    *times = (st_chunk_times){.part = {{0}}};
+    for (size_t pass = 0; pass < ST_PASSES; pass++) {
+        double all = ends[pass] + messages[pass] * arguments[MESSAGE_ENDS];
+        double work = ends[pass];
+        double beside = ends[pass] + messages[pass] * arguments[MESSAGE_MOVES];
+        double routed = 0;
+        for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++) {
+            double count = counts->of[kind];
+            routed += is_routed(kind) ? count : 0;
+            if (pass == ST_PASS_WEIGHTS && kind == ST_LAYER_PREDICTION)
+                continue;
+            all += count * arguments[layers[pass] + kind];
+            work += count * arguments[works[pass] + kind];
+            beside += count * arguments[moved[pass] + kind];
+        }
+        int64_t ticks = ticks_of(all, &good);
+        int64_t computes = ticks_of(fmin(work, all), &good);
+        times->part[pass][ST_PART_WORK] = computes;
+        times->part[pass][ST_PART_LAUNCH] = ticks - computes; /* and all messages */
+        times->part[pass][ST_PART_ALONE] = ticks_of(routed * alone[pass], &good);
+        moves[pass] = beside * TICKS_PER_S;
+    }
+    return good;
+}
+
 static bool fill_places(const st_stage_plan *plan, const st_division *division,
-                        const double *arguments, st_chunk_times *times, uint32_t *layers_of)
+                        const double *arguments, st_place_times *made)
 {
     size_t places = division->stages * division->chunks;
     st_place_walk walk = {.plan = plan, .division = division};
@@ -188,35 +241,11 @@ static bool fill_places(const st_stage_plan *plan, const st_division *division,
         double all = 0;
         for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++)
             all += counts.of[kind];
-        layers_of[i] = all > 1 && all <= MOST_MICROS ? (uint32_t)ceil(all) : 1;
+        made->layers[i] = all > 1 && all <= MOST_MICROS ? (uint32_t)ceil(all) : 1;
         if (last && division->layout == NULL)
             counts.of[ST_LAYER_PREDICTION] = arguments[PREDICTION];
-        times[i] = (st_chunk_times){.part = {{0}}};
-        /* The passes of one chunk of the model. */
-        const bool first = i == 0;
-        st_chunk_times *place_times = &times[i];
-        static const size_t layers[ST_PASSES] = {FORWARD, BACKWARD, WEIGHTS};
-        const double ends[ST_PASSES] = {
-            (first ? arguments[FORWARD_FIRST] : 0) + (last ? arguments[FORWARD_LAST] : 0),
-            (first ? arguments[BACKWARD_FIRST] : 0) + (last ? arguments[BACKWARD_LAST] : 0),
-            last ? arguments[WEIGHTS_LAST] : 0};
-        const double alone[ST_PASSES] = {arguments[FORWARD_ALONE], arguments[BACKWARD_ALONE], 0};
-        good = true;
-        for (size_t pass = 0; pass < ST_PASSES; pass++) {
-            double work = ends[pass];
-            double routed = 0;
-            for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++) {
-                if (pass != ST_PASS_WEIGHTS || kind != ST_LAYER_PREDICTION)
-                    work += counts.of[kind] * arguments[layers[pass] + kind];
-                routed += kind == ST_LAYER_MOE || kind == ST_LAYER_WINDOW_MOE ||
-                                  kind == ST_LAYER_DELTA_MOE || kind == ST_LAYER_EXPERTS ||
-                                  kind == ST_LAYER_PREDICTION
-                              ? counts.of[kind]
-                              : 0;
-            }
-            place_times->part[pass][ST_PART_WORK] = ticks_of(work, &good);
-            place_times->part[pass][ST_PART_ALONE] = ticks_of(routed * alone[pass], &good);
-        }
+        good = fill_place(arguments, &counts, i == 0, last, &made->times[i],
+                          &made->moves[i * ST_PASSES]);
     }
     return good;
 }
@@ -243,13 +272,15 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
     st_division division;
     if (!good || !st_division_read(plan, arguments + DIVISION, &division))
         return false;
-    st_chunk_times *chunks =
-        st_arena_alloc(arena, division.stages * division.chunks, sizeof *chunks);
+    size_t places = division.stages * division.chunks;
+    st_place_times made = {.times = st_arena_alloc(arena, places, sizeof *made.times),
+                           .moves = st_arena_alloc(arena, places * ST_PASSES, sizeof *made.moves),
+                           .layers = st_arena_alloc(arena, places, sizeof *made.layers)};
     const st_schedule_shape shape = {.kind = kinds[(size_t)kind],
                                      .stages = (uint32_t)division.stages,
                                      .chunks = (uint32_t)division.chunks,
                                      .micros = (uint32_t)micros,
-                                     .times = chunks,
+                                     .times = made.times,
                                      .transfer = ticks_of(arguments[TRANSFER], &good),
                                      .held_for_weights = arguments[HELD]};
     const st_schedule_ends ends = {.gather_hidden = ticks_of(arguments[GATHER_HIDDEN], &good),
@@ -257,26 +288,21 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
                                    .reduce_hidden = ticks_of(arguments[REDUCE_HIDDEN], &good),
                                    .reduce_exposed = ticks_of(arguments[REDUCE_EXPOSED], &good),
                                    .tied = ticks_of(arguments[TIED], &good)};
-    uint32_t *layers = st_arena_alloc(arena, division.stages * division.chunks, sizeof *layers);
-    const st_pass_cover even = {arguments[EVEN_BACKWARD], 1};
-    const st_pass_cover forward = {arguments[MOVED_FORWARD], arguments[STRETCH_FORWARD]};
-    const st_pass_cover backward = {arguments[MOVED_BACKWARD], arguments[STRETCH_BACKWARD]};
-    const st_pass_cover weights = {arguments[MOVED_WEIGHTS], arguments[STRETCH_WEIGHTS]};
     const st_pipeline_data data = {
-        .layers = layers,
+        .layers = made.layers,
+        .moves = made.moves,
         .gather_hidden = (double)ticks_of(arguments[PASS_GATHER_HIDDEN], &good),
         .gather_exposed = (double)ticks_of(arguments[PASS_GATHER_EXPOSED], &good),
         .reduce_hidden = (double)ticks_of(arguments[PASS_REDUCE_HIDDEN], &good),
         .reduce_exposed = (double)ticks_of(arguments[PASS_REDUCE_EXPOSED], &good),
         .prefetch = (uint32_t)fmin(fmax(arguments[PREFETCH], 0), MOST_PREFETCH),
-        .even = {{arguments[EVEN_FORWARD], 1}, even, {arguments[EVEN_WEIGHTS], 1}, even},
-        .slowed = {forward, backward, weights, backward},
+        .slow = {arguments[SLOW_FORWARD], arguments[SLOW_BACKWARD], arguments[SLOW_WEIGHTS]},
         .rate_sending = arguments[RATE_SENDING]};
     const st_pipeline pipeline = {.shape = &shape, .ends = &ends, .data = &data};
-    for (size_t i = EVEN_FORWARD; i <= STRETCH_WEIGHTS; i++)
+    for (size_t i = RATE_SENDING; i <= SLOW_WEIGHTS; i++)
         good = good && arguments[i] > 0;
-    if (chunks == NULL || layers == NULL ||
-        !fill_places(plan, &division, arguments, chunks, layers) || !good)
+    if (made.times == NULL || made.moves == NULL || made.layers == NULL ||
+        !fill_places(plan, &division, arguments, &made) || !good)
         return false;
     st_pipeline_walk *walk = walk_of(&shape, known, arena);
     return walk != NULL && st_pipeline_replay(&pipeline, walk, times);
@@ -348,11 +374,13 @@ static double node_share(const void *over, const double *arguments, int which)
 static const st_open_function entries[] = {
     {"node_share", {"1", "1", "1", NULL}, "1", node_share, 0},
     {ST_REPLAY_FUNCTION,
-     {"1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s",
-      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
-      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
-      "s", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1", "1", "1",
-      "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s", NULL},
+     {"1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "1", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s", NULL},
      "s",
      pipeline_replay,
      0},

@@ -13,7 +13,7 @@
 
 enum {
     ST_REMOTE_ROWS = ST_CALL_ROWS,
-    ST_REMOTE_COLUMNS = 96,
+    ST_REMOTE_COLUMNS = 144,
     ST_REMOTE_TEXT = 65536,
     ST_REMOTE_REASON = 160 /* bytes of why a process has ended */
 };

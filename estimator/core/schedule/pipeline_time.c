@@ -19,8 +19,11 @@ typedef struct st_moment {
 } st_moment;
 
 typedef struct st_pass_time {
-    int64_t work;  /* all parts of it but */
-    int64_t alone; /* extra time when it does not run fused with others */
+    int64_t work;     /* all parts of it but */
+    int64_t alone;    /* extra time when it does not run fused with others */
+    int64_t computes; /* of the work */
+    double rate;      /* of hidden messages beside it, of their rate alone */
+    double slow;      /* of its computation beside them; at least 1 */
 } st_pass_time;
 
 /* A slot of a stage. Moments and times are places in the lists of the walk. */
@@ -233,23 +236,44 @@ typedef struct pass_replay {
     const st_schedule_ends *ends;
     const st_pipeline_data *data;
     int64_t transfer; /* that is waited for */
+    uint32_t parts;   /* into which slowed passes are cut */
     int modes;
     data_queue *queues; /* by mode and stage */
 } pass_replay;
 
+#define RATE_LEAST                                                                                 \
+    1e-6 /* of messages beside a pass whose own messages need its links throughout                 \
+          */
+
+/* Messages that go on beside a pass, over its time. */
+static double rate_of(double moves, int64_t time)
+{
+    return time > 0 ? fmin(fmax(moves / (double)time, RATE_LEAST), 1) : 1;
+}
+
 static void fill_times(const pass_replay *replay)
 {
+    const st_pipeline_data *data = replay->data;
     uint32_t places = st_schedule_places(replay->shape);
     for (uint32_t place = 0; place < places; place++) {
         st_pass_time *times = &replay->walk->times[(size_t)place * ST_PASS_KINDS];
+        double moves[ST_PASSES];
         for (int pass = 0; pass < ST_PASSES; pass++) {
             const int64_t *part = replay->shape->times[place].part[pass];
-            times[pass] = (st_pass_time){.alone = part[ST_PART_ALONE]};
+            times[pass] = (st_pass_time){.alone = part[ST_PART_ALONE],
+                                         .computes = part[ST_PART_WORK] + part[ST_PART_SLOWDOWN],
+                                         .slow = data != NULL ? data->slow[pass] : 1};
             for (int i = 0; i < ST_PART_ALONE; i++)
                 times[pass].work += part[i];
+            moves[pass] = data != NULL ? data->moves[(size_t)place * ST_PASSES + (size_t)pass]
+                                       : (double)times[pass].work;
+            times[pass].rate = rate_of(moves[pass], times[pass].work);
         }
-        times[ST_PASS_WITH_WEIGHTS] = times[ST_PASS_BACKWARD];
-        times[ST_PASS_WITH_WEIGHTS].work += times[ST_PASS_WEIGHTS].work;
+        st_pass_time *both = &times[ST_PASS_WITH_WEIGHTS];
+        *both = times[ST_PASS_BACKWARD];
+        both->work += times[ST_PASS_WEIGHTS].work;
+        both->computes += times[ST_PASS_WEIGHTS].computes;
+        both->rate = rate_of(moves[ST_PASS_BACKWARD] + moves[ST_PASS_WEIGHTS], both->work);
     }
 }
 
@@ -292,17 +316,21 @@ static void wait_for_all(data_queue *queue, double *now)
         idle_until(queue, now, *now + left_in(queue));
 }
 
-/* A pass, or a part of it, while messages of the queue are on their way. */
-static void run_beside(data_queue *queue, double *now, double ticks, st_pass_cover cover)
+/*
+ * A part of a pass while messages of the queue are on their way, at this rate beside undisturbed
+ * work: while it takes longer, its own messages need links and NICs for no longer.
+ */
+static void run_beside(data_queue *queue, double *now, double ticks, double rate, double slow)
 {
     double left = left_in(queue);
-    if (left > ticks * cover.moved) {
-        move_on(queue, ticks * cover.moved);
-        *now += ticks * cover.stretch;
+    double moved = rate + slow - 1;
+    if (left > ticks * moved) {
+        move_on(queue, ticks * moved);
+        *now += ticks * slow;
     } else {
         queue->done_weights = queue->asked_weights;
         queue->done_gradients = queue->asked_gradients;
-        *now += ticks + left / cover.moved * (cover.stretch - 1);
+        *now += ticks + left / moved * (slow - 1);
     }
 }
 
@@ -341,10 +369,25 @@ static bool is_split(const st_pipeline_data *data)
 /* A pass in one mode. */
 typedef struct timed_pass {
     const st_walk_pass *pass;
+    const st_pass_time *time;
     double ready; /* when it can begin */
     double ticks;
-    st_pass_cover cover;
+    bool slowed;
 } timed_pass;
+
+/* One of `count` parts of a pass. */
+static void run_part(const timed_pass *timed, uint32_t count, data_queue *queue, double *now)
+{
+    double rate = timed->time->rate;
+    double ticks = timed->ticks / count;
+    if (!timed->slowed || timed->time->slow <= 1) {
+        run_beside(queue, now, ticks, rate, 1);
+        return;
+    }
+    double computes = (double)timed->time->computes / count;
+    run_beside(queue, now, computes, rate, timed->time->slow);
+    run_beside(queue, now, fmax(ticks - computes, 0), rate, 1);
+}
 
 /* A pass, layer by layer where its weights or gradients are split. */
 static void run_layers(const pass_replay *replay, const timed_pass *timed, data_queue *queue,
@@ -352,7 +395,9 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
 {
     const st_walk_pass *pass = timed->pass;
     const st_pipeline_data *data = replay->data;
-    uint32_t layers = is_split(data) ? data->layers[pass->place] : 1;
+    uint32_t layers = is_split(data)  ? data->layers[pass->place]
+                      : timed->slowed ? replay->parts
+                                      : 1;
     bool gathers = is_split(data) && pass->kind != ST_PASS_WEIGHTS;
     bool reduces =
         is_split(data) && (pass->kind == ST_PASS_WEIGHTS || pass->kind == ST_PASS_WITH_WEIGHTS);
@@ -366,7 +411,7 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
         if (gathers)
             wait_for_weights(queue, now,
                              queue->due[queue->computed++ % ((uint64_t)data->prefetch + 1)]);
-        run_beside(queue, now, timed->ticks / layers, timed->cover);
+        run_part(timed, layers, queue, now);
         if (reduces) {
             queue->asked_gradients += data->reduce_hidden / layers;
             *now += data->reduce_exposed / layers;
@@ -378,14 +423,18 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
 static void run_mode(const pass_replay *replay, int mode, const st_walk_pass *passes, size_t count,
                      double ready)
 {
-    static const st_pass_cover alone = {1, 1};
     const st_pipeline_walk *walk = replay->walk;
     uint32_t stage = passes->stage;
     data_queue *queue = &replay->queues[(size_t)mode * replay->shape->stages + stage];
     double *now = &walk->now[stage].all[mode];
     uint32_t chunks = st_schedule_rank_chunks(replay->shape);
-    /* The hidden part of a chunk's weights is there before the pass behind its first one. */
-    if (passes->behind > 0)
+    /* Of several chunks the hidden part of one's weights is there before the pass behind its first
+     * one; a single chunk begins to gather when its first pass can begin, which ends no earlier. */
+    bool gathers = passes->first && chunks == 1 && replay->ends->gather_hidden > 0;
+    if (gathers) {
+        idle_until(queue, now, ready);
+        queue->asked_weights += (double)replay->ends->gather_hidden;
+    } else if (passes->behind > 0 && chunks > 1)
         wait_for_weights(queue, now, (double)replay->ends->gather_hidden * passes->behind / chunks);
     for (size_t i = 0; i < count; i++) {
         if (passes[i].last_backward && replay->ends->reduce_hidden > 0) {
@@ -397,13 +446,14 @@ static void run_mode(const pass_replay *replay, int mode, const st_walk_pass *pa
         const st_walk_pass *pass = &passes[i];
         const st_pass_time *time = &walk->times[(size_t)pass->place * ST_PASS_KINDS + pass->kind];
         const timed_pass timed = {.pass = pass,
+                                  .time = time,
                                   .ready = i == 0 ? ready : *now,
                                   .ticks = (double)(time->work + (count == 1 ? time->alone : 0)),
-                                  .cover = replay->data == NULL ? alone
-                                           : mode == EVEN       ? replay->data->even[pass->kind]
-                                                                : replay->data->slowed[pass->kind]};
+                                  .slowed = mode == SLOWED};
         run_layers(replay, &timed, queue, now);
     }
+    if (gathers)
+        wait_for_weights(queue, now, queue->asked_weights);
 }
 
 /* A pass, or several that run as one; how many. */
@@ -438,13 +488,13 @@ static size_t run_passes(const pass_replay *replay, const st_walk_pass *passes)
     now->sending += time;
     for (int mode = 0; mode < replay->modes; mode++)
         run_mode(replay, mode, passes, count, ready.all[mode]);
-    const st_pass_cover sending = {replay->data != NULL ? replay->data->rate_sending : 1, 1};
+    const double sending = replay->data != NULL ? replay->data->rate_sending : 1;
     for (size_t i = 0; i < count; i++) {
         if (passes[i].sent != 0) {
             now->sending += replay->transfer;
             for (int mode = 0; mode < replay->modes; mode++)
                 run_beside(&replay->queues[(size_t)mode * replay->shape->stages + stage],
-                           &now->all[mode], (double)replay->transfer, sending);
+                           &now->all[mode], (double)replay->transfer, sending, 1);
             walk->sent[passes[i].sent] = *now;
         }
     }
@@ -533,9 +583,14 @@ static bool is_countable(const st_pipeline *pipeline, const st_pipeline_walk *wa
 static bool is_slowed(const st_pipeline_data *data)
 {
     bool slowed = false;
-    for (int i = 0; data != NULL && i < ST_PASS_KINDS; i++)
-        slowed = slowed || data->slowed[i].stretch > 1;
+    for (int i = 0; data != NULL && i < ST_PASSES; i++)
+        slowed = slowed || data->slow[i] > 1;
     return slowed;
+}
+
+uint32_t st_slowed_parts(double layers)
+{
+    return layers >= ST_SLOWED_PARTS ? ST_SLOWED_PARTS : layers > 1 ? (uint32_t)layers : 1;
 }
 
 bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
@@ -549,6 +604,10 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
                           .data = pipeline->data,
                           .modes = is_slowed(pipeline->data) ? MODES : 1,
                           .transfer = shape->stages > 1 ? shape->transfer : 0};
+    uint32_t most = 1;
+    for (uint32_t i = 0; replay.modes == MODES && i < st_schedule_places(shape); i++)
+        most = pipeline->data->layers[i] > most ? pipeline->data->layers[i] : most;
+    replay.parts = st_slowed_parts(most);
     if (!is_countable(pipeline, walk))
         return false;
     st_arena *arena = st_arena_create();
@@ -566,7 +625,9 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
             walk->busy[i] = 0;
             for (size_t mode = 0; mode < MODES; mode++)
                 replay.queues[mode * shape->stages + i] =
-                    (data_queue){.asked_weights = (double)pipeline->ends->gather_hidden,
+                    (data_queue){.asked_weights = st_schedule_rank_chunks(shape) > 1
+                                                      ? (double)pipeline->ends->gather_hidden
+                                                      : 0,
                                  .ahead_pass = walk->stage_first[i],
                                  .due = &rings[(mode * shape->stages + i) * ring]};
         }

@@ -23,11 +23,12 @@ typedef struct st_pipeline_walk st_pipeline_walk;
 /* Passes with their gradients; a backward pass with the weights' gradients is a kind of its own. */
 enum { ST_PASS_WITH_WEIGHTS = ST_PASSES, ST_PASS_KINDS };
 
-/* A pass while hidden gradients or weights are on their way, over its undisturbed time. */
-typedef struct st_pass_cover {
-    double moved;   /* of their time alone */
-    double stretch; /* its time; at least 1 */
-} st_pass_cover;
+/* Parts into which passes are cut where messages slow down their computation, so that it and their
+ * own messages alternate as they do from layer to layer; fewer where no chunk has as many layers.
+ */
+enum { ST_SLOWED_PARTS = 8 };
+
+uint32_t st_slowed_parts(double layers); /* of the chunk that has most of them */
 
 /* Gradients and weights of the layers of each pass, where they are split (ZeRO 2 and 3), and what
  * they and the passes do to each other. */
@@ -37,10 +38,11 @@ typedef struct st_pipeline_data {
     double gather_exposed;
     double reduce_hidden;
     double reduce_exposed;
-    uint32_t prefetch;                   /* layers whose weights are gathered ahead */
-    st_pass_cover even[ST_PASS_KINDS];   /* stretch 1 */
-    st_pass_cover slowed[ST_PASS_KINDS]; /* with the slowdown of computation by messages */
-    double rate_sending; /* of hidden messages during transfers; during exposed ones they wait */
+    uint32_t prefetch;      /* layers whose weights are gathered ahead */
+    const double *moves;    /* by place and pass: time alone of hidden messages that go on beside
+                               the pass, in ticks; with its weights' gradients their sum counts */
+    double slow[ST_PASSES]; /* slowdown of a pass's computation by messages */
+    double rate_sending;    /* of hidden messages during transfers; during exposed ones they wait */
 } st_pipeline_data;
 
 /* A step of them, in ticks of a picosecond. */

@@ -110,6 +110,7 @@ typedef struct st_rank {
     uint64_t computed;
     st_task_id computed_last; /* the last task of a piece, or ST_TASK_NONE */
     st_task_id reduced;       /* the last reduction of a piece, or ST_TASK_NONE */
+    st_task_id awaited; /* weights that its first pass ends no earlier than, or ST_TASK_NONE */
 } st_rank;
 
 static void note(st_builder *builder, st_status status)
@@ -466,6 +467,12 @@ static size_t add_slots(st_rank *rank, const st_slot *slots, size_t count)
         uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
         st_task_id own = add_parts(rank, slot, place);
         first = together == 0 ? own : first;
+        if (rank->awaited != ST_TASK_NONE) {
+            st_task_id there =
+                chain(rank, STREAM_COMPUTE, LABEL_LAUNCH, name_of(builder, "weights gathered"), 0);
+            join(builder, rank->awaited, there, ST_EDGE_STREAM);
+            rank->awaited = ST_TASK_NONE;
+        }
         if (slot->pass != ST_PASS_WEIGHTS)
             builder
                 ->first[cell_of(builder, place, slot->micro, (st_pass)slot->pass) + rank->index] =
@@ -552,8 +559,9 @@ static void add_rank(st_rank *rank)
     st_task_id reduce = ST_TASK_NONE;
     find_last_backward(builder, slots, count);
     (void)stream_of(rank, STREAM_COMPUTE);
-    /* Weights are gathered before the first pass; the hidden rest of a chunk only before the pass
-     * that follows its first one. */
+    /* Weights are gathered before the first pass, but for the hidden rest: of several chunks it is
+     * there before the pass that follows the first one of its chunk, of one chunk it begins with
+     * the first pass, in a hook before the module's (Megatron, FSDP), and is there at its end. */
     uint32_t name = name_of(builder, "gather weights");
     if (ends->gather_exposed > 0)
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, ends->gather_exposed);
@@ -564,6 +572,14 @@ static void add_rank(st_rank *rank)
                                           part_of_chunk(builder, ends->gather_hidden, chunk));
             join(builder, rank->tail, builder->weights[chunk], ST_EDGE_STREAM);
         }
+    }
+    if (chunks == 1 && builder->weights[0] != ST_TASK_NONE && count > 0 &&
+        slots[0].pass == ST_PASS_FORWARD && builder->status == ST_OK) {
+        uint32_t place = st_schedule_place(builder->shape, rank->stage, 0);
+        builder->along[cell_of(builder, place, slots[0].micro, ST_PASS_FORWARD) + rank->index] =
+            builder->weights[0];
+        rank->awaited = builder->weights[0];
+        builder->weights[0] = ST_TASK_NONE;
     }
     st_task_id waiting = ST_TASK_NONE;
     for (size_t i = 0; i < count && builder->status == ST_OK;) {
@@ -717,7 +733,8 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
                                 .tail = ST_TASK_NONE,
                                 .tail_stream = STREAMS,
                                 .computed_last = ST_TASK_NONE,
-                                .reduced = ST_TASK_NONE};
+                                .reduced = ST_TASK_NONE,
+                                .awaited = ST_TASK_NONE};
                 /* Numbers of the groups of a rank among those of its stage. */
                 const st_schedule_groups *groups = groups_of(rank.builder->plan, rank.stage);
                 for (int k = 0; k < STREAMS; k++)

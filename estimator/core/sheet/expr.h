@@ -19,7 +19,7 @@ enum {
     ST_EXPR_MAX_BYTES = 64 * 1024,
     ST_EXPR_MAX_NESTING = 200, /* parentheses, calls, signs: bounds the parser's recursion */
     ST_EXPR_MAX_HEIGHT = 1000, /* operators in a chain: bounds everybody else's recursion */
-    ST_EXPR_MAX_ARGUMENTS = 96
+    ST_EXPR_MAX_ARGUMENTS = 144
 };
 
 typedef enum st_expr_kind {

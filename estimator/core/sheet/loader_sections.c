@@ -306,7 +306,7 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
         return true;
     if (map->count > ST_EXPR_MAX_ARGUMENTS)
         return st_loader_fail(loader, map->place, ST_ERR_LIMIT,
-                              "%s" ST_EXPECTED "at most 96 arguments",
+                              "%s" ST_EXPECTED "at most 144 arguments",
                               st_loader_describe(loader, "function", function->name));
     st_sheet_argument *arguments = st_arena_alloc(loader->arena, map->count, sizeof(*arguments));
     if (arguments == NULL && map->count > 0)

@@ -267,7 +267,7 @@ static st_expr *parse_name(st_parser *parser)
         while (parser->token.kind != ST_TOKEN_CLOSE || count > 0) {
             if (count == ST_EXPR_MAX_ARGUMENTS)
                 return fail(parser, parser->token.offset, ST_ERR_LIMIT,
-                            "the call has too many arguments" ST_EXPECTED "at most 96");
+                            "the call has too many arguments" ST_EXPECTED "at most 144");
             arguments[count] = parse_binary(parser, 1);
             if (arguments[count] == NULL)
                 return NULL;

@@ -31,7 +31,7 @@ static const char *const replayed_plan[] = {"plan", "replayed", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
-static const char *const concurrent[] = {"computing", "tp", "cp", "ep", "pp", NULL};
+static const char *const concurrent[] = {"forward", "backward", "pp", NULL};
 static const char *const buckets[] = {"first", "others", "value", "all", NULL};
 static const char *const units[] = {"cap", "value", NULL};
 static const char *const collectives[] = {"gathers", "scatter", NULL};
@@ -185,7 +185,7 @@ static const st_role_row rows[ST_ROLES] = {
                         "slowdown of a pass alongside communication in the schedule"},
     [ST_ROLE_DATA_RATE] = {"data_rate", "1", concurrent,
                            "rate of hidden gradients and weights, of their rate alone, during "
-                           "computation and exposed messages of the same rank"},
+                           "passes of the requested chunk and transfers between stages"},
     [ST_ROLE_HELD_FOR_WEIGHTS] =
         {"held_for_weights", "1", alone,
          "share of a layer's activations that gradients of its weights need"},

@@ -119,6 +119,7 @@ static void check_memory(const st_strategy *strategy, size_t stage, const st_est
 typedef struct st_own_passes {
     st_timeline_plan *plan;
     st_chunk_times *times;
+    double (*data_rate)[2];
     st_schedule_pieces *pieces; /* NULL: passes are not in pieces */
 } st_own_passes;
 
@@ -129,12 +130,16 @@ static bool copy_passes(st_timeline_plan *plan, st_arena *arena, st_own_passes *
     own->times = st_arena_alloc(arena, places, sizeof *own->times);
     if (plan->schedule.pieces != NULL)
         own->pieces = st_arena_alloc(arena, places, sizeof *own->pieces);
-    if (own->times == NULL || (plan->schedule.pieces != NULL && own->pieces == NULL))
+    own->data_rate = st_arena_alloc(arena, places, sizeof *own->data_rate);
+    if (own->times == NULL || own->data_rate == NULL ||
+        (plan->schedule.pieces != NULL && own->pieces == NULL))
         return false;
     memcpy(own->times, plan->schedule.shape.times, places * sizeof *own->times);
+    memcpy(own->data_rate, plan->data_rate, places * sizeof *own->data_rate);
     if (own->pieces != NULL)
         memcpy(own->pieces, plan->schedule.pieces, places * sizeof *own->pieces);
     plan->schedule.shape.times = own->times;
+    plan->data_rate = (const double(*)[2])own->data_rate;
     plan->schedule.pieces = own->pieces;
     return true;
 }
@@ -213,6 +218,8 @@ static st_status plan_stage(const stage_planner *self, size_t stage)
         for (size_t place = stage; place < (size_t)shape->stages * shape->chunks;
              place += shape->stages) {
             stage_own->times[place] = stage_variant->schedule.shape.times[place];
+            memcpy(stage_own->data_rate[place], stage_variant->data_rate[place],
+                   sizeof stage_own->data_rate[place]);
             if (stage_own->pieces != NULL && stage_variant->schedule.pieces != NULL)
                 stage_own->pieces[place] = stage_variant->schedule.pieces[place];
         }

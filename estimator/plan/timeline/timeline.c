@@ -19,6 +19,9 @@
 /* What the roles that are split consist of. */
 enum { ST_SPLIT_EXPOSED, ST_SPLIT_HIDDEN };
 
+/* Of ST_ROLE_DATA_RATE. */
+enum { RATE_FORWARD, RATE_BACKWARD, RATE_SENDING };
+
 /* A plan in the making. */
 typedef struct st_planner {
     st_estimate *estimate;
@@ -264,12 +267,26 @@ static void add_scaled(st_pass_seconds *to, const st_pass_seconds *from, double 
 typedef struct st_place_seconds {
     double all; /* layers */
     double moe; /* those of them with routed experts */
+    double data_rate[2];
     st_pass_seconds seconds;
 } st_place_seconds;
 
-/* The roles that say of one chunk how many layers it has, what it hands on, and what its layers and
- * an output layer take. */
-enum { PLACED_ROLES = 2 + 3 * ST_PASSES };
+/* The roles that say of one chunk how many layers it has, what it hands on, what it leaves to
+ * gradients and weights, and what its layers and an output layer take. */
+static const st_role placed_roles[] = {
+    ST_ROLE_PLACED_LAYERS,     ST_ROLE_TRANSFER,           ST_ROLE_DATA_RATE,
+    ST_ROLE_LAYER_FORWARD,     ST_ROLE_LAYER_BACKWARD,     ST_ROLE_LAYER_WEIGHTS,
+    ST_ROLE_MOE_LAYER_FORWARD, ST_ROLE_MOE_LAYER_BACKWARD, ST_ROLE_MOE_LAYER_WEIGHTS,
+    ST_ROLE_HEAD_FORWARD,      ST_ROLE_HEAD_BACKWARD,      ST_ROLE_HEAD_WEIGHTS,
+};
+enum { PLACED_ROLES = ST_COUNT(placed_roles) };
+
+/* A rate of a role that the sheet may lack. */
+static double data_rate_of(const st_planner *planner, size_t part)
+{
+    double rate = planner->value[ST_ROLE_DATA_RATE][part];
+    return rate > 0 && rate <= 1 ? rate : 1;
+}
 
 /* The passes of the layers of a chunk whose roles have been read. */
 static void add_layers(const st_planner *planner, st_place_seconds *place)
@@ -290,12 +307,7 @@ static st_status ask_places(st_planner *planner, st_place_seconds *places)
     size_t asked = 0;
     for (int i = 0; i < PLACED_ROLES; i++) {
         for (size_t part = 0; part < ST_PARTS; part++) {
-            static const st_role first[] = {ST_ROLE_LAYER_FORWARD, ST_ROLE_MOE_LAYER_FORWARD,
-                                            ST_ROLE_HEAD_FORWARD};
-            st_role role = i == 0 ? ST_ROLE_PLACED_LAYERS
-                           : i == 1
-                               ? ST_ROLE_TRANSFER
-                               : (st_role)((int)first[(i - 2) / ST_PASSES] + (i - 2) % ST_PASSES);
+            st_role role = placed_roles[i];
             names[asked] = st_sheet_role_part(planner->estimate->sheet, role, part);
             read[asked] = &planner->value[role][part];
             asked += names[asked] != NULL ? 1 : 0;
@@ -320,7 +332,9 @@ static st_status ask_places(st_planner *planner, st_place_seconds *places)
             *read[k] = values[i * asked + k];
         transfer_s[stage] = planner->value[ST_ROLE_TRANSFER][0];
         *place = (st_place_seconds){.all = planner->value[ST_ROLE_PLACED_LAYERS][0],
-                                    .moe = planner->value[ST_ROLE_PLACED_LAYERS][1]};
+                                    .moe = planner->value[ST_ROLE_PLACED_LAYERS][1],
+                                    .data_rate = {data_rate_of(planner, RATE_FORWARD),
+                                                  data_rate_of(planner, RATE_BACKWARD)}};
         if (of_chunks || at + 1 == count)
             place->seconds = pass_seconds(planner, ST_ROLE_HEAD_FORWARD);
         add_layers(planner, place);
@@ -403,7 +417,8 @@ static st_status st_plan_passes(st_planner *planner)
     st_chunk_times *times = st_arena_alloc(planner->arena, count, sizeof(*times));
     st_place_seconds *places = st_arena_alloc(planner->arena, count, sizeof *places);
     double *layers = st_arena_alloc(planner->arena, count, sizeof *layers);
-    if (times == NULL || places == NULL || layers == NULL)
+    double(*data_rate)[2] = st_arena_alloc(planner->arena, count, sizeof *data_rate);
+    if (times == NULL || places == NULL || layers == NULL || data_rate == NULL)
         return st_out_of_memory(planner->errors);
     st_status status = asks ? ask_places(planner, places) : ST_OK;
     if (!asks) {
@@ -412,7 +427,9 @@ static st_status st_plan_passes(st_planner *planner)
         const st_place_layers *given = planner->given;
         st_pass_seconds head = pass_seconds(planner, ST_ROLE_HEAD_FORWARD);
         for (uint32_t i = 0; i < count; i++) {
-            places[i] = (st_place_seconds){.all = given != NULL ? given->all[i] : 1};
+            places[i] = (st_place_seconds){.all = given != NULL ? given->all[i] : 1,
+                                           .data_rate = {data_rate_of(planner, RATE_FORWARD),
+                                                         data_rate_of(planner, RATE_BACKWARD)}};
             if (given != NULL && moe > 0)
                 places[i].moe = given->moe != NULL ? given->moe[i] : places[i].all;
             if (i + 1 == count)
@@ -430,11 +447,13 @@ static st_status st_plan_passes(st_planner *planner)
                 times[i].part[pass][part] = st_plan_ticks(
                     planner, planner->value[ST_ROLE_SITE_FACTOR][0] * seconds->part[pass][part]);
         }
+        memcpy(data_rate[i], places[i].data_rate, sizeof data_rate[i]);
         layers[i] = places[i].all;
         most = fmax(most, layers[i]);
     }
     planner->plan->layers = st_plan_whole(most);
     planner->plan->place_layers = layers;
+    planner->plan->data_rate = (const double(*)[2])data_rate;
     planner->plan->schedule.shape.times = times;
     return status == ST_OK ? fill_pieces(planner, layers, count) : status;
 }
@@ -460,10 +479,11 @@ static st_status st_plan_ends(st_planner *planner)
     };
     for (int i = 0; i < ST_SLOWED_KINDS; i++)
         planner->plan->slowdown[i] = fmax(planner->value[ST_ROLE_SLOWED][i], 1);
-    for (int i = 0; i < ST_DURINGS; i++) {
-        double rate = planner->value[ST_ROLE_DATA_RATE][i];
-        planner->plan->data_rate[i] = rate > 0 && rate <= 1 ? rate : 1;
-    }
+    bool cuts = false;
+    for (int i = 0; i < ST_SLOWED_REST; i++)
+        cuts = cuts || planner->plan->slowdown[i] > 1;
+    schedule->layers = cuts ? st_slowed_parts(planner->plan->layers) : 0;
+    planner->plan->data_rate_sending = data_rate_of(planner, RATE_SENDING);
     /* Transfers that are not alike only delay who waits for them: the sheet has no exposed part. */
     st_schedule_plan *transfer_schedule = &planner->plan->schedule;
     uint32_t stages = transfer_schedule->shape.stages;
@@ -663,13 +683,14 @@ typedef enum data_stream { STREAM_OF_OTHERS, STREAM_OF_GRADIENTS, STREAM_OF_WEIG
 typedef struct interference {
     const double *slowdown;    /* by st_slowed */
     const st_slowed *slowed;   /* by category of the graph */
-    const double *data_rate;   /* by category: of hidden gradients and weights meanwhile */
+    const double *data_rate;   /* by task: of hidden gradients and weights meanwhile */
     const data_stream *stream; /* by resource */
 } interference;
 
 /*
  * Computation runs at 1/slowdown of its speed while its rank communicates. Hidden gradients and
- * weights run at the rate that the links and NICs leave them.
+ * weights run at the rate that the passes' own messages leave them, which need links and NICs for
+ * no longer where computation slows down.
  */
 static double rate_beside(void *self, const st_graph *graph, st_task_id task,
                           const st_task_id *parallel, size_t count)
@@ -680,10 +701,14 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
         double rate = 1;
         for (size_t i = 0; i < count; i++) {
             data_stream other = rules->stream[graph->resource[parallel[i]]];
-            if (other == STREAM_OF_OTHERS)
-                rate = fmin(rate, rules->data_rate[graph->category[parallel[i]]]);
-            else if (own == STREAM_OF_GRADIENTS && other == STREAM_OF_WEIGHTS)
+            if (other == STREAM_OF_OTHERS) {
+                double slow = st_graph_work(graph, parallel[i]) == ST_WORK_COMPUTE
+                                  ? rules->slowdown[rules->slowed[graph->category[parallel[i]]]]
+                                  : 1;
+                rate = fmin(rate, 1 - (1 - rules->data_rate[parallel[i]]) / slow);
+            } else if (own == STREAM_OF_GRADIENTS && other == STREAM_OF_WEIGHTS) {
                 rate = RATE_OF_WAITING;
+            }
         }
         return rate;
     }
@@ -702,18 +727,69 @@ static data_stream stream_named(const char *name)
                                                   : STREAM_OF_OTHERS;
 }
 
-static double data_rate_during(const st_timeline_plan *plan, const char *category)
+/* A pass by the name of its tasks, "F 3" or "F 3.1" (schedule_build.c); other names have none. */
+typedef struct named_pass {
+    char letter; /* 0: none */
+    uint32_t micro;
+    uint32_t chunk;
+    bool has_chunk;
+} named_pass;
+
+static named_pass pass_named(const char *name)
 {
-    static const char *const names[ST_DURINGS] = {
-        [ST_DURING_TP] = "tp", [ST_DURING_CP] = "cp", [ST_DURING_EP] = "ep", [ST_DURING_PP] = "pp"};
-    for (int i = ST_DURING_TP; i < ST_DURINGS; i++)
-        if (strcmp(category, names[i]) == 0)
-            return plan->data_rate[i];
-    if (strcmp(category, "dp") == 0)
-        return RATE_OF_WAITING;
-    return st_is_pass(category) || strcmp(category, "slowdown") == 0
-               ? plan->data_rate[ST_DURING_COMPUTING]
-               : 1;
+    named_pass pass = {0};
+    unsigned long micro = 0;
+    unsigned chunk = 0;
+    if (name[0] == '\0' || strchr("FBW", name[0]) == NULL || name[1] != ' ')
+        return pass;
+    int read = sscanf(name + 2, "%lu.%u", &micro, &chunk);
+    if (read >= 1 && micro > 0 && (read == 1 || chunk > 0))
+        pass = (named_pass){name[0], (uint32_t)micro - 1, read == 1 ? 0 : chunk - 1, read > 1};
+    return pass;
+}
+
+static double rate_beside_pass(const st_timeline_plan *plan, const named_pass *pass, uint32_t stage)
+{
+    const st_schedule_shape *shape = &plan->schedule.shape;
+    uint32_t place = st_schedule_place(shape, stage, pass->chunk);
+    /* A rank of DualPipe has two chunks, one for each direction. */
+    for (uint32_t i = 0; !pass->has_chunk && i < st_schedule_rank_chunks(shape); i++) {
+        uint32_t other = st_schedule_place(shape, stage, i);
+        if (st_schedule_stage(shape, other, pass->micro) == stage)
+            place = other;
+    }
+    return pass->letter == 'W'
+               ? 1
+               : plan->data_rate[place][pass->letter == 'F' ? RATE_FORWARD : RATE_BACKWARD];
+}
+
+/* By task: the rate of hidden gradients and weights beside it. */
+static bool fill_data_rates(const st_timeline *timeline, st_arena *arena, double *rates)
+{
+    const st_graph *graph = timeline->graph;
+    const st_timeline_plan *plan = &timeline->plan;
+    size_t categories = st_graph_category_count(graph);
+    double *of_category = st_arena_alloc(arena, categories + 1, sizeof *of_category);
+    named_pass *of_name = st_arena_alloc(arena, graph->name_count + 1, sizeof *of_name);
+    if (of_category == NULL || of_name == NULL)
+        return false;
+    for (size_t i = 0; i < categories; i++) {
+        const char *category = st_graph_category_name(graph, (uint16_t)i);
+        of_category[i] = strcmp(category, "dp") == 0   ? RATE_OF_WAITING
+                         : strcmp(category, "pp") == 0 ? plan->data_rate_sending
+                                                       : 1;
+    }
+    for (size_t i = 0; i < graph->name_count; i++)
+        of_name[i] = pass_named(graph->names[i]);
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        size_t row = graph->resources[graph->resource[i]].rank_index;
+        const named_pass *pass = &of_name[graph->name[i]];
+        rates[i] = of_category[graph->category[i]];
+        if (pass->letter != 0)
+            rates[i] =
+                rate_beside_pass(plan, pass, st_schedule_stage_of_rank(&plan->schedule, row));
+    }
+    return true;
 }
 
 static st_slowed slowed_of(const char *category, bool splits)
@@ -730,8 +806,10 @@ static bool is_slowed(const st_timeline_plan *plan)
     bool slowed = false;
     for (int i = 0; i < ST_SLOWED_KINDS; i++)
         slowed = slowed || plan->slowdown[i] > 1;
-    for (int i = 0; i < ST_DURINGS; i++)
-        slowed = slowed || plan->data_rate[i] < 1;
+    for (uint32_t i = 0; i < st_schedule_places(&plan->schedule.shape); i++)
+        slowed =
+            slowed || plan->data_rate[i][RATE_FORWARD] < 1 || plan->data_rate[i][RATE_BACKWARD] < 1;
+    slowed = slowed || plan->data_rate_sending < 1;
     /* Split weights and gradients share a way. */
     return slowed || (plan->schedule.pieces != NULL && !plan->schedule.gathers_in_pass);
 }
@@ -745,9 +823,10 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
     if (arena == NULL)
         return st_out_of_memory(errors);
     st_slowed *slowed = st_arena_alloc(arena, count + 1, sizeof *slowed);
-    double *data_rate = st_arena_alloc(arena, count + 1, sizeof *data_rate);
+    double *data_rate = st_arena_alloc(arena, st_graph_task_count(graph) + 1, sizeof *data_rate);
     data_stream *stream = st_arena_alloc(arena, resources + 1, sizeof *stream);
-    if (slowed == NULL || data_rate == NULL || stream == NULL) {
+    if (slowed == NULL || data_rate == NULL || stream == NULL ||
+        !fill_data_rates(timeline, arena, data_rate)) {
         st_arena_destroy(arena);
         return st_out_of_memory(errors);
     }
@@ -762,7 +841,6 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
     for (size_t i = 0; i < count; i++) {
         const char *category = st_graph_category_name(graph, (uint16_t)i);
         slowed[i] = slowed_of(category, splits);
-        data_rate[i] = data_rate_during(&timeline->plan, category);
     }
     for (size_t i = 0; i < resources; i++)
         stream[i] = stream_named(st_graph_resource_name(graph, (uint32_t)i));

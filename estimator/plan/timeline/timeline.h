@@ -55,17 +55,6 @@ typedef enum st_slowed {
     ST_SLOWED_KINDS
 } st_slowed;
 
-/* What runs on a rank while hidden gradients or weights are on their way, and may leave them less
- * of its links and NICs. */
-typedef enum st_during {
-    ST_DURING_COMPUTING,
-    ST_DURING_TP,
-    ST_DURING_CP,
-    ST_DURING_EP,
-    ST_DURING_PP,
-    ST_DURINGS
-} st_during;
-
 /* A stage of a plan whose stages differ in devices, or in how they are split or recompute. */
 typedef struct st_own_stage {
     st_estimate *estimate; /* of a job all of whose stages are as this one */
@@ -93,7 +82,10 @@ typedef struct st_timeline_plan {
     double hidden_inside_s; /* the part of what is hidden that is not laid out as tasks */
     /* By which computation slows down concurrent with messages of data parallelism; at least 1. */
     double slowdown[ST_SLOWED_KINDS];
-    double data_rate[ST_DURINGS]; /* of these messages, over that alone; above 0, at most 1 */
+    /* Of these messages, over that alone, during passes and transfers; above 0, at most 1. By chunk
+     * of the model, forward and backward. */
+    const double (*data_rate)[2];
+    double data_rate_sending;
     /* NULL: the order of the schedule's kind; else one's own, with its name. */
     const st_schedule_order *order;
     const char *order_name;
