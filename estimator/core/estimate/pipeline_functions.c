@@ -23,7 +23,7 @@ enum {
     FORWARD = DIVISION + ST_DIVISION_ARGUMENTS, /* of a layer of each kind */
     BACKWARD = FORWARD + ST_STAGE_KINDS,        /* gradients of activations */
     WEIGHTS = BACKWARD + ST_STAGE_KINDS,      /* gradients of weights; prediction has them there */
-    MOVES_FORWARD = WEIGHTS + ST_LAYER_KINDS, /* hidden weights and gradients beside those passes */
+    MOVES_FORWARD = WEIGHTS + ST_LAYER_KINDS, /* hidden weights and gradients during those passes */
     MOVES_BACKWARD = MOVES_FORWARD + ST_STAGE_KINDS,
     WORK_FORWARD = MOVES_BACKWARD + ST_STAGE_KINDS, /* computation in them */
     WORK_BACKWARD = WORK_FORWARD + ST_STAGE_KINDS,
@@ -175,7 +175,7 @@ static int64_t ticks_of(double seconds, bool *good)
     return *good ? (int64_t)llround(ticks) : 0;
 }
 
-/* What the passes of a chunk of the model take, and beside them hidden weights and gradients. */
+/* What the passes of a chunk of the model take, and hidden weights during them and gradients. */
 typedef struct st_place_times {
     st_chunk_times *times; /* by place */
     double *moves;         /* by place and pass, in ticks */
@@ -207,7 +207,7 @@ static bool fill_place(const double *arguments, const st_place_counts *counts, b
     for (size_t pass = 0; pass < ST_PASSES; pass++) {
         double all = ends[pass] + messages[pass] * arguments[MESSAGE_ENDS];
         double work = ends[pass];
-        double beside = ends[pass] + messages[pass] * arguments[MESSAGE_MOVES];
+        double moved_s = ends[pass] + messages[pass] * arguments[MESSAGE_MOVES];
         double routed = 0;
         for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++) {
             double count = counts->of[kind];
@@ -216,14 +216,14 @@ static bool fill_place(const double *arguments, const st_place_counts *counts, b
                 continue;
             all += count * arguments[layers[pass] + kind];
             work += count * arguments[works[pass] + kind];
-            beside += count * arguments[moved[pass] + kind];
+            moved_s += count * arguments[moved[pass] + kind];
         }
         int64_t ticks = ticks_of(all, &good);
         int64_t computes = ticks_of(fmin(work, all), &good);
         times->part[pass][ST_PART_WORK] = computes;
         times->part[pass][ST_PART_LAUNCH] = ticks - computes; /* and all messages */
         times->part[pass][ST_PART_ALONE] = ticks_of(routed * alone[pass], &good);
-        moves[pass] = beside * TICKS_PER_S;
+        moves[pass] = moved_s * TICKS_PER_S;
     }
     return good;
 }

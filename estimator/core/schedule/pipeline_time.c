@@ -22,8 +22,8 @@ typedef struct st_pass_time {
     int64_t work;     /* all parts of it but */
     int64_t alone;    /* extra time when it does not run fused with others */
     int64_t computes; /* of the work */
-    double rate;      /* of hidden messages beside it, of their rate alone */
-    double slow;      /* of its computation beside them; at least 1 */
+    double rate;      /* of hidden messages during it, of their rate alone */
+    double slow;      /* of its computation during them; at least 1 */
 } st_pass_time;
 
 /* A slot of a stage. Moments and times are places in the lists of the walk. */
@@ -242,10 +242,10 @@ typedef struct pass_replay {
 } pass_replay;
 
 #define RATE_LEAST                                                                                 \
-    1e-6 /* of messages beside a pass whose own messages need its links throughout                 \
+    1e-6 /* of messages during a pass whose own messages need its links throughout                 \
           */
 
-/* Messages that go on beside a pass, over its time. */
+/* Messages that go on during a pass, over its time. */
 static double rate_of(double moves, int64_t time)
 {
     return time > 0 ? fmin(fmax(moves / (double)time, RATE_LEAST), 1) : 1;
@@ -317,7 +317,7 @@ static void wait_for_all(data_queue *queue, double *now)
 }
 
 /*
- * A part of a pass while messages of the queue are on their way, at this rate beside undisturbed
+ * A part of a pass while messages of the queue are on their way, at this rate during undisturbed
  * work: while it takes longer, its own messages need links and NICs for no longer.
  */
 static void run_beside(data_queue *queue, double *now, double ticks, double rate, double slow)

@@ -39,7 +39,7 @@ typedef struct st_pipeline_data {
     double reduce_hidden;
     double reduce_exposed;
     uint32_t prefetch;      /* layers whose weights are gathered ahead */
-    const double *moves;    /* by place and pass: time alone of hidden messages that go on beside
+    const double *moves;    /* by place and pass: time alone of hidden messages that go on during
                                the pass, in ticks; with its weights' gradients their sum counts */
     double slow[ST_PASSES]; /* slowdown of a pass's computation by messages */
     double rate_sending;    /* of hidden messages during transfers; during exposed ones they wait */

@@ -55,6 +55,9 @@ typedef enum st_slowed {
     ST_SLOWED_KINDS
 } st_slowed;
 
+/* Passes with a rate of hidden gradients and weights of their own. */
+enum { ST_RATE_FORWARD, ST_RATE_BACKWARD };
+
 /* A stage of a plan whose stages differ in devices, or in how they are split or recompute. */
 typedef struct st_own_stage {
     st_estimate *estimate; /* of a job all of whose stages are as this one */
@@ -84,7 +87,7 @@ typedef struct st_timeline_plan {
     double slowdown[ST_SLOWED_KINDS];
     /* Of these messages, over that alone, during passes and transfers; above 0, at most 1. By chunk
      * of the model, forward and backward. */
-    const double (*data_rate)[2];
+    const double (*data_rate)[2]; /* ST_RATE_FORWARD, ST_RATE_BACKWARD */
     double data_rate_sending;
     /* NULL: the order of the schedule's kind; else one's own, with its name. */
     const st_schedule_order *order;
@@ -244,6 +247,11 @@ st_status st_timeline_memory_write_svg(const st_timeline_memory *memory, st_buff
 
 /* --- ranks that are not alike -------------------------------------------------------------------
  */
+
+/* Whether tasks of a plan slow each other down, and a replay in which they do (timeline_rates.c).
+ */
+bool st_timeline_is_slowed(const st_timeline_plan *plan);
+st_status st_timeline_run_slowed(st_timeline *timeline, st_errors *errors) ST_NODISCARD;
 
 /*
  * Replays the graph as it now is, with the slowdown by messages: the step time. `rows` is scratch,
