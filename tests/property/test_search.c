@@ -2,7 +2,8 @@
 /*
  * What a search leaves out before it computes anything never holds the best plan: the best of every
  * combination of sizes, found by a sweep whose only condition is the number of GPUs, is the best of
- * the search, to the last bit. Neither threads nor the order of blocks can be told from the result.
+ * the search, to the last bit; of steps, whose lower bounds are ranked, at most 2 % below. Neither
+ * threads nor the order of blocks change the result.
  */
 #include "../unit/job_support.h"
 #include "property.h"
@@ -116,8 +117,11 @@ TEST_OF(test_nothing_better_is_left_out, property_random *random, NULL, NULL)
         question asked = ask(random, own);
         double best = sweep_all(own, &asked);
         double found = search_all(own, &asked, 1, &row);
-        /* Replays tie in ticks where closed forms differ in their last bits. */
-        if (!same_bits(best, found) && !(fabs(found - best) <= 1e-12 * best))
+        /* For some plans the sheet replays the step, and ranks a lower bound of it. */
+        const bool is_bound = strcmp(asked.goal, "step_time") == 0;
+        const double most = best * (1 + 1e-12);
+        const double least = best * (is_bound ? 0.98 : 1 - 1e-12);
+        if (!same_bits(best, found) && !(found >= least && found <= most))
             fail_msg("%s %s %s on %.0f GPUs: the least %s is %.17g, the search finds %.17g",
                      asked.sets[0], asked.sets[1], asked.sets[2], asked.gpus, asked.goal, best,
                      found);
