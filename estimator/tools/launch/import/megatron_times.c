@@ -202,7 +202,7 @@ static void read_step(megatron_run *run, const megatron_line *line, bool is_cut)
                                 .step = number_after(line, form->step),
                                 .line = line->number,
                                 .ends_line = ends_line(line, form)};
-    if (run->time_count >= MEGATRON_MAX_TIMES || !is_new_step(run, &made, word[0] != '\0'))
+    if (run->time_count >= MEGATRON_MAX_TIMES || !is_new_step(run, &made, st_is_digit(word[0])))
         return;
     if (!ST_APPEND(run->draft->arena, run->times, run->time_count, made))
         st_draft_out_of_memory(run->draft);
