@@ -18,7 +18,7 @@ import tempfile
 import time
 import uuid
 
-SETS = ['--set', 'parallel.tp=2', '--set', 'parallel.dp=4']
+SETS = ['--set', 'parallel.tp=2', '--set', 'parallel.dp=4', '--set', 'parallel.sequence_parallel=false']
 ESTIMATE = ['estimate', 'llama3-8b-8xh100', *SETS, '--csv']
 SEARCH = ['search', 'llama3-8b-8xh100', '--only', 'parallel.tp=1,2', '--threads', '2', '--csv']
 

@@ -122,7 +122,8 @@ if unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces' 2>/dev/null; t
     program=unshare
     # shellcheck disable=SC2016 # the inner shell expands
     bare=(-Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"' sh "$own")
-    apart=(estimate llama3-8b-8xh100 --isolate --path tree --set parallel.tp=2 --set parallel.dp=4)
+    apart=(estimate llama3-8b-8xh100 --isolate --path tree --set parallel.tp=2 --set parallel.dp=4
+        --set parallel.sequence_parallel=false)
     expect 0 '; not available here: read-only files, no network' "${bare[@]}" \
         plugin check bad-good --path tree
     expect 0 'The isolation of plugins lacks here: read-only files, no network' "${bare[@]}" \
@@ -161,7 +162,8 @@ expect 1 'bad-load.so cannot be used: it crashed: signal 6' \
 expect 2 "did you mean 'bad-nan'?" plugin info --manifest bad-man --path tree
 rm tree/plugins/bad-good/bad-good.manifest
 
-job=(estimate --all llama3-8b-8xh100 --path tree --set parallel.tp=2 --set parallel.dp=4)
+job=(estimate --all llama3-8b-8xh100 --path tree --set parallel.tp=2 --set parallel.dp=4
+    --set parallel.sequence_parallel=false)
 expect 0 'bad-good for all_reduce' "${job[@]}" --refine bad-good
 expect 1 'cannot be used: it uses plugin ABI 2385' "${job[@]}" --refine bad-abi
 expect 1 'cannot be used: not a shared object (not ELF)' "${job[@]}" --refine bad-text
@@ -171,7 +173,7 @@ expect 1 "cell 't_all_reduce_tp' has no value" "${job[@]}" --refine bad-negative
 expect 2 "did you mean 'bad-nan'?" "${job[@]}" --refine bad-man
 expect 2 "plugin 'bad-good' is given twice" "${job[@]}" --refine bad-good --refine bad-good
 expect 0 'sum to' explain llama3-8b-8xh100 t_all_reduce_tp --path tree --set parallel.tp=2 \
-    --set parallel.dp=4 --refine bad-sum
+    --set parallel.sequence_parallel=false --set parallel.dp=4 --refine bad-sum
 
 cat >job.yaml <<'END'
 cluster: {nic_bandwidth: 3.1 GB/s}

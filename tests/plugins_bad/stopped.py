@@ -62,8 +62,8 @@ def still_there(processes):
 def fault(program, folder, which):
     """What is wrong where the processes at these places are stopped; None for nothing."""
     # a sweep that does not end by itself before the processes are found
-    words = ['sweep', 'llama3-8b-8xh100', '--set', 'parallel.tp=2', '--set', 'parallel.dp=4', '--refine', 'bad-good',
-             '--isolate', '--over', 'batch.micro=1,2,4', '--over', 'cluster.nic_bandwidth=100..900+0.004 Gbit/s',
+    words = ['sweep', 'llama3-8b-8xh100', '--set', 'parallel.tp=2', '--set', 'parallel.dp=4',
+             '--set', 'parallel.sequence_parallel=false', '--refine', 'bad-good', '--isolate', '--over', 'batch.micro=1,2,4', '--over', 'cluster.nic_bandwidth=100..900+0.004 Gbit/s',
              '--threads', '1', '--csv', '-o', '/dev/null', '--path', str(folder)]
     with subprocess.Popen([program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as sweep:
         found = family(sweep)
