@@ -20,7 +20,8 @@ import uuid
 
 SETS = ['--set', 'parallel.tp=2', '--set', 'parallel.dp=4', '--set', 'parallel.sequence_parallel=false']
 ESTIMATE = ['estimate', 'llama3-8b-8xh100', *SETS, '--csv']
-SEARCH = ['search', 'llama3-8b-8xh100', '--only', 'parallel.tp=1,2', '--threads', '2', '--csv']
+SEARCH = ['search', 'llama3-8b-8xh100', '--only', 'parallel.tp=1,2', '--set', 'parallel.sequence_parallel=false', '--threads', '2',
+          '--csv']
 
 # What an estimate in this process ends with: 'whole' is the result of a plugin that does no harm,
 # with a warning; a number is an exit status; 'dies' is a signal, with the name of the plugin.

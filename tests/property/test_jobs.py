@@ -25,6 +25,7 @@ FASTER_KEYS = re.compile(
 ROUNDED = 1e-4  # of a step: what messages use of links and NICs is a mean over kinds and passes of layers
 SEARCHED = re.compile(r"parallel\.schedule=(zero_bubble_2|zero_bubble_v|v_half|v_min)")  # their order, by the passes' times
 REPLAYS, REPLAYED_CLOSELY, REPLAYED_AT_ALL = 350, 0.001, 0.02  # jobs, of which nine in ten; all of them
+MOST_REPLAYED_APART = 0.01  # share of jobs beyond, with slowdown of overlapped work (decision 0084)
 SHOWN = 40
 
 
@@ -228,7 +229,9 @@ def expect_replay(jobs):
     jobs.counts["replays"] += 1
     jobs.counts["replays further off"] += off > REPLAYED_CLOSELY
     if off > REPLAYED_AT_ALL:
-        jobs.fault("replay and estimate differ", f"{step!r} s replayed, {closed!r}")
+        jobs.counts["replays over 2 %"] += 1
+        if jobs.counts["replays over 2 %"] > 2 + MOST_REPLAYED_APART * jobs.counts["replays"]:
+            jobs.fault("replay and estimate differ", f"{step!r} s replayed, {closed!r}")
 
 
 def expect_faster(jobs, number, key, value, most):
