@@ -49,7 +49,7 @@ class Jobs:
         self.random = random
         self.server = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.faults, self.counts = {}, {"jobs": 0, "changes": 0, "faster devices": 0, "slower by another order": 0,
-                                    "bytes": 0, "replays": 0, "replays further off": 0}
+                                    "bytes": 0, "replays": 0, "replays further off": 0, "replays over 2 %": 0}
 
     def ask(self, line):
         self.server.stdin.write(line + "\n")
