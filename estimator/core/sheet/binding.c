@@ -119,9 +119,9 @@ static st_status check_reads(const st_binder *binder, const st_sheet_function *f
     const st_provider *provider = binder->provider;
     st_status status = ST_OK;
     if (provider->argument_count > ST_EXPR_MAX_ARGUMENTS)
-        return refuse(binder, ST_ERR_PROVIDER,
-                      st_errors_text(binder->errors, "reads more than %d values",
-                                     ST_EXPR_MAX_ARGUMENTS));
+        return refuse(
+            binder, ST_ERR_PROVIDER,
+            st_errors_text(binder->errors, "reads more than %d values", ST_EXPR_MAX_ARGUMENTS));
     for (size_t i = 0; i < provider->argument_count; i++)
         st_note(&status, check_read(binder, function, i));
     return status;
