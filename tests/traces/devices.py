@@ -103,7 +103,7 @@ def main():
         first, second = (one["gpu"] for one in ask(steptime, "idle", file)["ranks"])
         # Without the wait the first GPU is done long before the second one, which ends the window 115 us sooner.
         expect("wait for the other device", 110_000 < first["synchronisation_ns"] < 120_000, True)
-        expect("host beside that wait", first["host_bound_ns"] < 30_000, True)
+        expect("host during that wait", first["host_bound_ns"] < 30_000, True)
         expect("idle time of the other device", second["idle_ns"], 1035_000 - 900_000)
         record_groups(file)
         expect("merged ranks of two groups", len(ask(steptime, "summary", file)["ranks"]), 4)

@@ -246,7 +246,7 @@ static void list_tasks(finder *f, st_arena *arena)
             f->segments[i] = f->segments[i - 1];
         }
     }
-    /* Layers are between the messages of a pipeline, each of which stands alone. */
+    /* Layers lie between the messages of a pipeline; each message is a run of its own. */
     uint32_t messages = 0;
     for (size_t i = 0; i < f->count; i++) {
         bool is_message = st_message_is(trace, &trace->events[f->tasks[i]], NULL);

@@ -110,7 +110,7 @@ bool megatron_is_step(const megatron_line *line)
     return form_of(line) != NULL;
 }
 
-/* Of a line that counts steps whose loss is NaN, or has one that is no number. */
+/* A line counts steps with a loss of NaN, or its own loss is NaN or infinite. */
 static bool is_diverged(const megatron_line *line, const step_form *form)
 {
     char word[32];
