@@ -6,6 +6,7 @@
  */
 #include "property.h"
 
+#include "trace/depend.h"
 #include "trace/trace.h"
 
 enum { MACHINES = 60, STREAMS = 4, MOST_ACTIONS = 120 };
@@ -160,6 +161,79 @@ TEST_OF(replays_are_recordings, property_random *random, NULL, NULL)
         st_arena_destroy(arena);
         st_errors_destroy(errors);
     }
+}
+
+/* Threads with operators in one another, calls, pauses, and kernels: several hand over. */
+static st_trace *record_threads(property_random *random, st_errors *errors)
+{
+    enum { THREADS = 4, EVENTS = 60 };
+    st_buffer text = {0};
+    st_trace *trace = NULL;
+    int64_t at_ns[THREADS] = {0};
+    st_buffer_text(&text, "[");
+    for (int i = 0; i < EVENTS; i++) {
+        int thread = random_between(random, 0, THREADS - 1);
+        bool pauses = random_below(random, 5) == 0;
+        int64_t start = at_ns[thread] + random_between(random, 0, pauses ? 900000 : 60000);
+        int64_t lasts = random_between(random, 0, 150000);
+        bool is_call = i == 0 || random_below(random, 3) == 0;
+        bool asks = i > 0 && thread == 0; /* a thread of operators and calls that ask */
+        at_ns[thread] = start + (random_below(random, 3) == 0 ? lasts : lasts / 3);
+        st_buffer_printf(&text,
+                         "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,"
+                         "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"correlation\":%d}}",
+                         i > 0 ? "," : "", is_call ? "cuda_runtime" : "cpu_op",
+                         !is_call ? "aten::mm"
+                         : asks   ? "cudaEventQuery"
+                                  : "cudaLaunchKernel",
+                         thread + 2, (double)start / 1e3, (double)lasts / 1e3, i + 1);
+        if (is_call && !asks)
+            st_buffer_printf(&text,
+                             ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,"
+                             "\"tid\":7,\"ts\":%.3f,\"dur\":0.25,\"args\":{\"stream\":%d,"
+                             "\"device\":0,\"correlation\":%d}}",
+                             (double)(start + lasts + i) / 1e3, 10 + thread, i + 1);
+    }
+    st_buffer_text(&text, "]");
+    assert_int_equal(st_trace_read_memory("t", text.data, text.length, NULL, &trace, errors),
+                     ST_OK);
+    st_buffer_free(&text);
+    return trace;
+}
+
+/* Dependencies and the length do not change where operators go that show nothing; many go. */
+TEST_OF(operators_that_show_nothing, property_random *random, NULL, NULL)
+{
+    size_t gone = 0;
+    for (int i = 0; i < 4 * MACHINES; i++) {
+        st_errors *errors = st_errors_create();
+        st_trace *trace = record_threads(random, errors);
+        st_trace_set set = {.ranks = &trace, .count = 1, .world_size = -1};
+        st_trace_edges edges[ST_TRACE_EDGE_KINDS];
+        int64_t end_ns[2];
+        size_t events = trace->event_count;
+        for (int thin = 0; thin < 2; thin++) {
+            st_trace_graph *graph = NULL;
+            if (thin == 1)
+                st_depend_thin(trace);
+            assert_int_equal(st_trace_graph_make(&set, &graph, errors), ST_OK);
+            assert_int_equal(st_trace_graph_delays(graph, false, errors), ST_OK);
+            st_replay *replay = st_replay_create(graph->graph);
+            assert_non_null(replay);
+            assert_int_equal(st_replay_run(replay, errors), ST_OK);
+            end_ns[thin] = st_replay_end_ns(replay);
+            if (thin == 1)
+                assert_memory_equal(edges, graph->ranks[0].edges, sizeof edges);
+            memcpy(edges, graph->ranks[0].edges, sizeof edges);
+            st_replay_destroy(replay);
+            st_trace_graph_destroy(graph);
+        }
+        assert_int_equal(end_ns[0], end_ns[1]);
+        gone += events - trace->event_count;
+        st_trace_destroy(trace);
+        st_errors_destroy(errors);
+    }
+    assert_true(gone > MACHINES);
 }
 
 TESTS_WITH(traces, property_setup, NULL);

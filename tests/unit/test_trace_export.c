@@ -303,7 +303,7 @@ TEST_WITH(test_path, make_errors, drop_errors)
     st_path_view view;
     int64_t sum_ns = 0;
     assert_int_equal(st_trace_graph_make(&set, &graph, *state), ST_OK);
-    assert_int_equal(st_view_path(graph, true, 0, arena, &view, *state), ST_OK);
+    assert_int_equal(st_view_path(graph, 0, arena, &view, *state), ST_OK);
     assert_int_equal(view.length_ns, 187615); /* to the end of the last step */
     for (size_t i = 0; i < view.count; i++) {
         sum_ns += view.rows[i].adds_ns;

@@ -17,7 +17,9 @@ st_replay *st_replay_create(const st_graph *graph)
     size_t tasks = graph->task_count + 1;
     replay->graph = graph;
     replay->ready_ns = calloc(tasks, sizeof(*replay->ready_ns));
-    replay->start_ns = calloc(tasks, sizeof(*replay->start_ns));
+    /* A task that meets no others starts when it is ready. */
+    replay->start_ns =
+        graph->instance_count == 0 ? replay->ready_ns : calloc(tasks, sizeof(*replay->start_ns));
     replay->end_ns = calloc(tasks, sizeof(*replay->end_ns));
     if (!graph->sealed || replay->ready_ns == NULL || replay->start_ns == NULL ||
         replay->end_ns == NULL) {
@@ -31,8 +33,9 @@ void st_replay_destroy(st_replay *replay)
 {
     if (replay == NULL)
         return;
+    if (replay->start_ns != replay->ready_ns)
+        free(replay->start_ns);
     free(replay->ready_ns);
-    free(replay->start_ns);
     free(replay->end_ns);
     free(replay);
 }

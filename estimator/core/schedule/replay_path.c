@@ -2,23 +2,22 @@
 /* The critical path: backwards from the task that ends last, to what each one waited for. */
 #include "schedule/graph_internal.h"
 
-#include "base/lists.h"
 #include "steptime/tool/graph_arrays.h"
 
 typedef struct st_path {
     const st_replay *replay;
-    st_arena *arena;
-    st_path_step *steps; /* last first, until the end */
+    st_path_step *steps; /* from the last one back; NULL while steps are counted */
     size_t count;
 } st_path;
 
-static bool add_step(st_path *path, st_task_id task, st_edge_kind edge, int64_t time_ns)
+static void add_step(st_path *path, st_task_id task, st_edge_kind edge, int64_t time_ns)
 {
-    return ST_APPEND(path->arena, path->steps, path->count,
-                     (st_path_step){.task = task, .edge = edge, .time_ns = time_ns});
+    if (path->steps != NULL)
+        *--path->steps = (st_path_step){.task = task, .edge = edge, .time_ns = time_ns};
+    path->count++;
 }
 
-static bool walk(st_path *path, st_task_id task)
+static void walk(st_path *path, st_task_id task)
 {
     const st_replay *replay = path->replay;
     while (task != ST_TASK_NONE) {
@@ -38,8 +37,7 @@ static bool walk(st_path *path, st_task_id task)
             late = graph->members[i];
         }
         if (late != task) {
-            if (!add_step(path, task, ST_EDGE_MEETING, time_ns))
-                return false;
+            add_step(path, task, ST_EDGE_MEETING, time_ns);
             task = late;
             time_ns = 0;
         }
@@ -59,11 +57,9 @@ static bool walk(st_path *path, st_task_id task)
                 }
             }
         }
-        if (!add_step(path, task, edge, time_ns))
-            return false;
+        add_step(path, task, edge, time_ns);
         task = next;
     }
-    return true;
 }
 
 st_status st_replay_path(const st_replay *replay, st_arena *arena, const st_path_step **steps,
@@ -78,19 +74,20 @@ st_status st_replay_path(const st_replay *replay, st_arena *arena, const st_path
 st_status st_replay_path_to(const st_replay *replay, st_task_id task, st_arena *arena,
                             const st_path_step **steps, size_t *count, st_errors *errors)
 {
-    st_path path = {.replay = replay, .arena = arena};
+    /* Two walks: paths have millions of steps, and a list that grows needs room for twice as many.
+     */
+    st_path path = {.replay = replay};
     *steps = NULL;
     *count = 0;
     if (task >= replay->graph->task_count)
         return ST_OK;
-    if (!walk(&path, task))
+    walk(&path, task);
+    st_path_step *made = st_arena_alloc(arena, path.count, sizeof *made);
+    if (made == NULL)
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < path.count / 2; i++) {
-        st_path_step kept = path.steps[i];
-        path.steps[i] = path.steps[path.count - 1 - i];
-        path.steps[path.count - 1 - i] = kept;
-    }
-    *steps = path.steps;
+    *steps = made;
     *count = path.count;
+    path.steps = made + path.count;
+    walk(&path, task);
     return ST_OK;
 }

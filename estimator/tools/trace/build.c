@@ -18,15 +18,6 @@
 
 enum { LANES = 16 };
 
-/* A GPU task that began later than all that it is known to wait for. */
-typedef struct delay_of_task {
-    st_task_id task;
-    int64_t recorded_ns;
-    int64_t explained_ns; /* the usual gap in a queue, or all where another kernel blocked it */
-    st_task_id blocker;   /* its kernel, or ST_TASK_NONE; a number of the rank while building */
-    int64_t blocker_ns;   /* its recorded time */
-} delay_of_task;
-
 /* An edge from a GPU task that may not have been added yet. */
 typedef struct late_edge {
     uint32_t event;
@@ -45,12 +36,13 @@ typedef struct rank_build {
     const st_order *order;
     st_trace_rank *out;
     st_dependencies dependencies;
-    uint32_t rank;           /* of the graph */
-    int64_t shift_ns;        /* from times of the file to those of the graph */
-    st_lists waits;          /* by event: dependencies, on GPU tasks of other streams */
-    uint32_t *instance_of;   /* by event: an instance of the graph, or 0; NULL: there are none */
-    int64_t *transfer_ns;    /* by event, in an instance */
-    uint32_t *before;        /* by event: the task before it on its stream */
+    uint32_t rank;         /* of the graph */
+    int64_t shift_ns;      /* from times of the file to those of the graph */
+    st_lists waits;        /* by event: dependencies, on GPU tasks of other streams */
+    uint32_t *instance_of; /* by event: an instance of the graph, or 0; NULL: there are none */
+    int64_t *transfer_ns;  /* by event, in an instance */
+    uint32_t *before;      /* by event: the task before it on its stream */
+    /* Of calls these are the lists of the rank, which mean GPU tasks alone in the end. */
     st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
     st_task_id *lag_of_call; /* by event */
     uint32_t *slot_of;       /* by event: of a call 1 + its place in `slots`, or 0 */
@@ -604,14 +596,14 @@ static st_task_id add_delay(builder *b, rank_build *r, uint32_t resource, const 
                          .duration_ns = delay_ns};
     st_task_id task = add_task(b, &spec);
     int64_t explained = delay_ns < usual_ns ? delay_ns : usual_ns;
-    const delay_of_task delay = {
-        .task = task,
-        .recorded_ns = delay_ns,
-        .explained_ns = blocked ? delay_ns : explained,
-        .blocker = blocked ? late->blocker : ST_TASK_NONE,
-        .blocker_ns = blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
+    const st_delay delay = {.task = task,
+                            .recorded_ns = delay_ns,
+                            .explained_ns = blocked ? delay_ns : explained,
+                            .blocker = blocked ? late->blocker : ST_TASK_NONE,
+                            .blocker_ns =
+                                blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
     if (b->status == ST_OK)
-        ST_XAPPEND(out->arena, out->delays, out->delay_count, delay);
+        ((st_delay *)out->delays)[out->delay_count++] = delay;
     if (blocked) {
         r->out->blocked++;
         r->out->blocked_ns = st_add_ns(r->out->blocked_ns, delay_ns);
@@ -783,6 +775,27 @@ static void wait_for_begin(builder *b, const rank_build *r, uint32_t event, st_t
         add_edge(b, r->out->tasks[waited_for(r, k)], waiter, kind);
 }
 
+/* Edges and blockers that had to wait until all tasks of the rank are there. */
+static void end_rank(builder *b, rank_build *r, size_t first)
+{
+    const st_trace *trace = r->order->trace;
+    /* Blockers of the rank become tasks, which are all there now. */
+    st_delay *delays = b->out->delays;
+    for (size_t i = first; i < b->out->delay_count; i++)
+        if (delays[i].blocker != ST_TASK_NONE)
+            delays[i].blocker = r->out->tasks[delays[i].blocker];
+    for (size_t i = 0; i < r->late_count; i++) {
+        const late_edge *late = &r->late[i];
+        if (late->kind == ST_EDGE_QUEUE && r->room_at_begin)
+            wait_for_begin(b, r, late->event, late->task, late->kind);
+        else
+            add_edge(b, r->out->tasks[late->event], late->task, late->kind);
+    }
+    for (size_t i = 0; i < trace->event_count; i++)
+        if (!st_trace_is_gpu(&trace->events[i]))
+            r->out->tasks[i] = r->out->hosts[i] = ST_TASK_NONE;
+}
+
 static void build_rank(builder *b, rank_build *r)
 {
     size_t first = b->out->delay_count;
@@ -849,18 +862,7 @@ static void build_rank(builder *b, rank_build *r)
             add_gpu_task(b, r, resource, stream_tasks->items[i], before, &stream_end_ns);
         }
     }
-    /* Blockers of the rank become tasks, which are all there now. */
-    delay_of_task *delays = b->out->delays;
-    for (size_t i = first; i < b->out->delay_count; i++)
-        if (delays[i].blocker != ST_TASK_NONE)
-            delays[i].blocker = r->out->tasks[delays[i].blocker];
-    for (size_t i = 0; i < r->late_count; i++) {
-        const late_edge *late = &r->late[i];
-        if (late->kind == ST_EDGE_QUEUE && r->room_at_begin)
-            wait_for_begin(b, r, late->event, late->task, late->kind);
-        else
-            add_edge(b, r->out->tasks[late->event], late->task, late->kind);
-    }
+    end_rank(b, r, first);
 }
 
 /* --- ranks
@@ -875,12 +877,12 @@ static uint32_t waiter_of(const void *context, uint32_t item)
 
 static void allocate_rank(builder *b, rank_build *r)
 {
-    st_arena *arena = b->out->arena;
+    st_arena *arena = b->out->recorded;
     size_t events = r->order->trace->event_count + 2;
     r->out->tasks = st_xalloc(arena, events, sizeof *r->out->tasks);
     r->out->hosts = st_xalloc(arena, events, sizeof *r->out->hosts);
-    r->lag_of_call = st_xalloc(b->scratch, events, sizeof *r->lag_of_call);
-    r->cut_of_call = st_xalloc(b->scratch, events, sizeof *r->cut_of_call);
+    r->lag_of_call = r->out->tasks;
+    r->cut_of_call = r->out->hosts;
     r->slot_of = st_xalloc(b->scratch, events, sizeof *r->slot_of);
     if (b->collation.instance_count + b->collation.messages.count > 0) {
         r->instance_of = st_xalloc(b->scratch, events, sizeof *r->instance_of);
@@ -892,8 +894,6 @@ static void allocate_rank(builder *b, rank_build *r)
     for (size_t i = 0; i < events; i++) {
         r->out->tasks[i] = ST_TASK_NONE;
         r->out->hosts[i] = ST_TASK_NONE;
-        r->lag_of_call[i] = ST_TASK_NONE;
-        r->cut_of_call[i] = ST_TASK_NONE;
     }
 }
 
@@ -1104,6 +1104,10 @@ static st_status build(builder *b)
     b->delay_name = add_name(b, "delay");
     add_instances(b);
     add_message_instances(b);
+    size_t delays = 1; /* of a GPU task at most one; what is not used costs no memory */
+    for (size_t i = 0; i < count; i++)
+        delays += b->orders[i].gpu_count;
+    out->delays = st_xalloc(out->recorded, delays, sizeof(st_delay));
     for (size_t i = 0; i < count && b->status == ST_OK; i++)
         build_rank(b, &b->ranks[i]);
     add_arrivals(b);
@@ -1136,7 +1140,8 @@ st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
                  .without = without,
                  .graph = st_xmemory(st_graph_create(NULL))};
     b.out = st_xalloc(arena, 1, sizeof *b.out);
-    *b.out = (st_trace_graph){.graph = b.graph, .set = set, .arena = arena};
+    *b.out =
+        (st_trace_graph){.graph = b.graph, .set = set, .arena = arena, .recorded = st_xarena()};
     b.out->ranks = st_xalloc(arena, set->count, sizeof *b.out->ranks);
     b.orders = st_xalloc(b.scratch, set->count, sizeof *b.orders);
     b.ranks = st_xalloc(b.scratch, set->count, sizeof *b.ranks);
@@ -1158,41 +1163,6 @@ void st_trace_graph_destroy(st_trace_graph *graph)
     if (graph == NULL)
         return;
     st_graph_destroy(graph->graph);
+    st_arena_destroy(graph->recorded);
     st_arena_destroy(graph->arena);
-}
-
-st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *errors)
-{
-    const delay_of_task *delays = graph->delays;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < graph->delay_count && status == ST_OK; i++)
-        status =
-            st_graph_set_duration(graph->graph, delays[i].task,
-                                  keep ? delays[i].recorded_ns : delays[i].explained_ns, errors);
-    return status;
-}
-
-st_status st_trace_graph_unblock(st_trace_graph *graph, st_errors *errors)
-{
-    const delay_of_task *delays = graph->delays;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < graph->delay_count && status == ST_OK; i++) {
-        if (delays[i].blocker == ST_TASK_NONE || delays[i].blocker_ns <= 0)
-            continue;
-        double now_ns = (double)st_graph_task(graph->graph, delays[i].blocker).duration_ns;
-        double part = now_ns / (double)delays[i].blocker_ns;
-        status = st_graph_set_duration(graph->graph, delays[i].task,
-                                       llround(part * (double)delays[i].recorded_ns), errors);
-    }
-    return status;
-}
-
-void st_trace_graph_move(st_trace_graph *graph, const st_task_id *moved)
-{
-    delay_of_task *delays = graph->delays;
-    for (size_t i = 0; i < graph->delay_count; i++) {
-        delays[i].task = moved[delays[i].task];
-        if (delays[i].blocker != ST_TASK_NONE)
-            delays[i].blocker = moved[delays[i].blocker];
-    }
 }

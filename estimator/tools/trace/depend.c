@@ -7,6 +7,7 @@
  */
 #include "trace/depend.h"
 
+#include "trace/store.h"
 #include "trace/xalloc.h"
 
 #include <stdlib.h>
@@ -407,6 +408,99 @@ static void depend_threads(const st_order *order, st_arena *arena, st_dependenci
                 see_pause(f, &p);
         }
     }
+}
+
+/* --- operators that no burst begins or ends with ------------------------------------------------
+ */
+
+/* A thread's burst, and what of it is kept. */
+typedef struct kept_thread {
+    int64_t end_ns;      /* of all */
+    int64_t kept_end_ns; /* of what is kept */
+    uint32_t furthest;   /* the last event that reaches end_ns */
+    bool is_known;
+    bool has_operator; /* that is kept */
+} kept_thread;
+
+/* When bursts begin and steps end, in order: what pauses end with. */
+static size_t find_borders(const st_trace *trace, kept_thread *threads, int64_t *borders_ns)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        kept_thread *t = &threads[event->track];
+        int64_t end_ns = st_trace_end_ns(event);
+        if (event->kind == ST_TRACE_STEP)
+            borders_ns[count++] = end_ns;
+        if (event->kind != ST_TRACE_CALL && event->kind != ST_TRACE_OPERATOR)
+            continue;
+        if (!t->is_known || event->start_ns - t->end_ns > PAUSE_NS)
+            borders_ns[count++] = event->start_ns;
+        t->end_ns = t->is_known && t->end_ns > end_ns ? t->end_ns : end_ns;
+        t->is_known = true;
+    }
+    st_sort(borders_ns, count, sizeof *borders_ns, st_order_times);
+    return count;
+}
+
+static void keep(const st_trace *trace, uint32_t event, bool *stays, kept_thread *t)
+{
+    int64_t end_ns = st_trace_end_ns(&trace->events[event]);
+    stays[event] = true;
+    t->kept_end_ns = end_ns > t->kept_end_ns ? end_ns : t->kept_end_ns;
+}
+
+/* Marks calls, and operators without which a thread would pause elsewhere. */
+static void mark_bursts(const st_trace *trace, kept_thread *threads, bool *stays)
+{
+    memset(threads, 0, (trace->track_count + 1) * sizeof *threads);
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        kept_thread *t = &threads[event->track];
+        if (event->kind != ST_TRACE_CALL && event->kind != ST_TRACE_OPERATOR) {
+            stays[i] = true;
+            continue;
+        }
+        bool begins = !t->is_known || event->start_ns - t->end_ns > PAUSE_NS;
+        /* What reached furthest ends the burst before, or fills what would be a pause. */
+        if (t->is_known && (begins || event->start_ns - t->kept_end_ns > PAUSE_NS))
+            keep(trace, t->furthest, stays, t);
+        if (begins || st_trace_end_ns(event) >= t->end_ns) {
+            t->end_ns = st_trace_end_ns(event);
+            t->furthest = i;
+        }
+        if (begins)
+            t->kept_end_ns = INT64_MIN;
+        if (begins || event->kind == ST_TRACE_CALL || !t->has_operator)
+            keep(trace, i, stays, t);
+        t->has_operator = t->has_operator || event->kind == ST_TRACE_OPERATOR;
+        t->is_known = true;
+    }
+    for (size_t i = 0; i < trace->track_count; i++)
+        if (threads[i].is_known)
+            stays[threads[i].furthest] = true;
+}
+
+void st_depend_thin(st_trace *trace)
+{
+    kept_thread *threads = st_xcalloc(trace->track_count + 1, sizeof *threads);
+    int64_t *borders_ns = st_xmalloc((trace->event_count + 1) * sizeof *borders_ns);
+    bool *stays = st_xcalloc(trace->event_count + 1, sizeof *stays);
+    size_t borders = find_borders(trace, threads, borders_ns);
+    mark_bursts(trace, threads, stays);
+    size_t kept = 0;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        /* One that ends right before a pause does may have ended it. */
+        int64_t end_ns = st_trace_end_ns(&trace->events[i]);
+        size_t next = 0;
+        ST_BISECT(next, borders, borders_ns[middle] < end_ns);
+        if (stays[i] || (next < borders && borders_ns[next] - end_ns <= WAKE_UP_NS))
+            trace->events[kept++] = trace->events[i];
+    }
+    st_trace_keep_events(trace, kept);
+    free(threads);
+    free(borders_ns);
+    free(stays);
 }
 
 enum { MOST_PENDING = 16 };

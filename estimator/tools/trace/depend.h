@@ -31,6 +31,8 @@ typedef struct st_dependencies {
     st_trace_edges edges[ST_TRACE_EDGE_KINDS];
 } st_dependencies;
 
+/* Leaves out operators that no dependency is found by: most of them. */
+void st_depend_thin(st_trace *trace);
 void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dependencies);
 
 /*
@@ -71,5 +73,20 @@ typedef struct st_collation {
 
 /* `orders`: one per rank. */
 void st_collate(const st_order *orders, size_t count, st_arena *arena, st_collation *collation);
+
+/* A GPU task that began later than all that it is known to wait for. */
+typedef struct st_delay {
+    st_task_id task;
+    st_task_id blocker; /* its kernel, or ST_TASK_NONE; a number of the rank while building */
+    int64_t recorded_ns;
+    int64_t explained_ns; /* the usual gap in a queue, or all where another kernel blocked it */
+    int64_t blocker_ns;   /* recorded time of the blocker */
+} st_delay;
+
+/*
+ * Gives back what is needed to change durations and to compare with the recording: the events of
+ * its set, tasks and hosts of ranks, delays. A replay, the critical path and steps need none.
+ */
+void st_trace_graph_shed(st_trace_graph *graph, st_trace_set *set);
 
 #endif

@@ -250,6 +250,14 @@ void st_keep_end(st_keeper *keeper)
                   (unsigned long long)keeper->left_out, keeper->wrong);
 }
 
+void st_trace_keep_events(st_trace *trace, size_t count)
+{
+    st_store *store = trace->owner;
+    trace->events = st_xmemory(realloc(trace->events, (count + 1) * sizeof *trace->events));
+    trace->event_count = count;
+    store->event_capacity = count + 1;
+}
+
 static bool in_order(const st_trace *trace)
 {
     for (size_t i = 1; i < trace->event_count; i++)

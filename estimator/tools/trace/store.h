@@ -66,6 +66,9 @@ st_status st_keep_event(st_keeper *keeper, const st_trace_track *track, st_trace
 /* What the trace says of all that was kept, and of what was left out. */
 void st_keep_end(st_keeper *keeper);
 
+/* Gives back the events behind the first `count`. */
+void st_trace_keep_events(st_trace *trace, size_t count);
+
 /* Sorts the events. */
 void st_store_finish(st_store *store);
 

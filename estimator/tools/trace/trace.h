@@ -420,7 +420,8 @@ typedef struct st_trace_graph {
     size_t outside_messages;   /* those of ranks that are not recorded */
     int64_t most_apart_ns; /* of the ends of one collective on different ranks, clocks aligned */
     st_arena *arena;
-    void *delays; /* see st_trace_graph_explain */
+    st_arena *recorded; /* tasks and hosts of ranks, and delays */
+    void *delays;       /* st_delay of depend.h */
     size_t delay_count;
 } st_trace_graph;
 
@@ -441,10 +442,8 @@ st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
                                       st_trace_graph **graph, st_errors *errors) ST_NODISCARD;
 void st_trace_graph_destroy(st_trace_graph *graph); /* NULL is fine */
 
-/*
- * With `keep`, delays are as recorded, as they are at first; without, only as long as the usual gap
- * in a queue: what the dependencies alone explain.
- */
+/* With `keep`, delays are as recorded, as they are at first; without, only as long as the usual
+ * gap in a queue: what the dependencies alone explain. */
 st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *errors) ST_NODISCARD;
 
 /*

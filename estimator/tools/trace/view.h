@@ -402,9 +402,9 @@ typedef struct st_path_view {
     size_t total; /* tasks that add something; of no meaning below `count` */
 } st_path_view;
 
-/* Of a replay with all delays, or without (see st_trace_graph_delays). */
-st_status st_view_path(st_trace_graph *graph, bool delays, size_t top, st_arena *arena,
-                       st_path_view *view, st_errors *errors) ST_NODISCARD;
+/* Of a replay with the durations that the graph has. */
+st_status st_view_path(st_trace_graph *graph, size_t top, st_arena *arena, st_path_view *view,
+                       st_errors *errors) ST_NODISCARD;
 /* The `top` tasks that add most, in the order of time; 0: all. */
 void st_view_path_result(const st_path_view *view, size_t top, bool full_names, st_arena *arena,
                          st_result *result);

@@ -13,18 +13,32 @@ static int compare_times(const void *left, const void *right)
     return ST_ORDER(*(const int64_t *)right, *(const int64_t *)left);
 }
 
-/* What one of `count` steps must add to be among the `top` that add most, 0: all are; and how many
- * of those that add just that are. */
-static int64_t least_of_top(int64_t *adds_ns, size_t count, size_t top, size_t *equal)
+/* The `top` largest of many numbers: when twice as many are there, the smaller half goes. */
+typedef struct largest {
+    int64_t *numbers;
+    size_t count;
+    size_t top;
+} largest;
+
+static void add_number(largest *l, int64_t number)
 {
-    *equal = count;
-    if (top == 0 || top >= count)
-        return 0;
-    st_sort(adds_ns, count, sizeof *adds_ns, compare_times);
+    if (l->count == 2 * l->top) {
+        st_sort(l->numbers, l->count, sizeof *l->numbers, compare_times);
+        l->count = l->top;
+    }
+    l->numbers[l->count++] = number;
+}
+
+/* What one must add to be among the `top` that add most, and how many of those that add just that
+ * are. */
+static int64_t least_of_top(largest *l, size_t *equal)
+{
+    size_t top = l->top;
+    st_sort(l->numbers, l->count, sizeof *l->numbers, compare_times);
     *equal = 0;
-    while (*equal < top && adds_ns[top - 1 - *equal] == adds_ns[top - 1])
+    while (*equal < top && l->numbers[top - 1 - *equal] == l->numbers[top - 1])
         ++*equal;
-    return adds_ns[top - 1];
+    return l->numbers[top - 1];
 }
 
 /* A path that was replayed, and which of its steps become rows. */
@@ -62,32 +76,36 @@ static void make_rows(path_rows *rows, st_arena *arena, st_path_view *view)
     view->length_ns = reached_ns;
 }
 
-st_status st_view_path(st_trace_graph *graph, bool delays, size_t top, st_arena *arena,
-                       st_path_view *view, st_errors *errors)
+st_status st_view_path(st_trace_graph *graph, size_t top, st_arena *arena, st_path_view *view,
+                       st_errors *errors)
 {
     const st_path_step *steps = NULL;
     size_t count = 0;
     st_arena *scratch = st_xarena();
     st_replay *replay = st_xmemory(st_replay_create(graph->graph));
-    st_status status = st_trace_graph_delays(graph, delays, errors);
+    st_status status = ST_OK;
     if (status == ST_OK)
         status = st_replay_run(replay, errors);
     if (status == ST_OK)
         status = st_replayed_path(graph, replay, scratch, &steps, &count, errors);
     if (status == ST_OK) {
-        int64_t *adds_ns = st_xmalloc((count + 1) * sizeof *adds_ns);
+        largest adds = {.top = top > 0 && top < count ? top : count};
+        adds.numbers = st_xmalloc((2 * adds.top + 1) * sizeof *adds.numbers);
         int64_t reached_ns = 0;
         *view = (st_path_view){0};
         for (size_t i = 0; i < count; i++) {
             int64_t end_ns = st_replay_task(replay, steps[i].task).end_ns;
             if (end_ns > reached_ns)
-                adds_ns[view->total++] = end_ns - reached_ns;
+                add_number(&adds, end_ns - reached_ns);
+            view->total += end_ns > reached_ns;
             reached_ns = end_ns > reached_ns ? end_ns : reached_ns;
         }
-        path_rows rows = {.graph = graph, .replay = replay, .steps = steps, .count = count};
-        rows.least_ns = least_of_top(adds_ns, view->total, top, &rows.equal);
+        path_rows rows = {
+            .graph = graph, .replay = replay, .steps = steps, .count = count, .equal = view->total};
+        if (adds.top < view->total)
+            rows.least_ns = least_of_top(&adds, &rows.equal);
         make_rows(&rows, arena, view);
-        free(adds_ns);
+        free(adds.numbers);
     }
     st_replay_destroy(replay);
     st_arena_destroy(scratch);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "trace/bytes.h"
 #include "trace/classes.h"
+#include "trace/depend.h"
 
 st_status cli_read_set(cli_run *run, const char *const *files, size_t count,
                        st_trace_options *options, st_trace_set **set)
@@ -37,6 +38,9 @@ int cli_view_traces(cli_run *run)
     cli_recorded recorded = {NULL, NULL};
     st_result result;
     st_status status = cli_read_traces(run, needs, &recorded.set);
+    for (size_t i = 0; status == ST_OK && i < recorded.set->count; i++)
+        if ((needs & CLI_TRACE_GRAPH) == CLI_TRACE_GRAPH)
+            st_depend_thin(recorded.set->ranks[i]);
     if (status == ST_OK && (needs & CLI_TRACE_GRAPH) == CLI_TRACE_GRAPH)
         status = st_trace_graph_make(recorded.set, &recorded.graph, run->errors);
     if (status == ST_OK)

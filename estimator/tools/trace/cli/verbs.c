@@ -7,6 +7,7 @@
 #include "trace/bytes.h"
 #include "trace/cli/traces.h"
 #include "trace/cli/verbs.h"
+#include "trace/depend.h"
 #include "trace/gpu_ratios.h"
 #include "trace/link.h"
 #include "trace/trace_replay.h"
@@ -727,8 +728,11 @@ static st_status view_path(cli_run *run, const cli_recorded *recorded, st_result
 {
     const path_options *options = run->options;
     st_path_view view;
-    st_status status = st_view_path(recorded->graph, !options->no_delays, (size_t)options->top,
-                                    run->arena, &view, run->errors);
+    st_status status = st_trace_graph_delays(recorded->graph, !options->no_delays, run->errors);
+    st_trace_graph_shed(recorded->graph, recorded->set);
+    if (status == ST_OK)
+        status =
+            st_view_path(recorded->graph, (size_t)options->top, run->arena, &view, run->errors);
     if (status == ST_OK)
         st_view_path_result(&view, (size_t)options->top, options->full_names, run->arena, result);
     return status;
