@@ -7,7 +7,7 @@
 static const char mill[] =
     "sheet: mill\n"
     "enums:\n"
-    "  stone: [upper, lower]\n"
+    "  stone: [upper, lower_half]\n"
     "inputs:\n"
     "  n: {from: parallel.dp, doc: stones}\n"
     "  G: {from: constants.grain, unit: s, doc: 'grinding, of a sack', cite: handbook}\n"
@@ -21,7 +21,7 @@ static const char mill[] =
     "  b: {from: batch.micro, doc: sacks, default: 2}\n"
     "  l: {from: model.layers, doc: layers, default: 2}\n"
     "  dust: {from: constants.dust, doc: dust, default: 1.0}\n"
-    "  worn: {from: constants.worn, unit: stone, doc: worn stone, default: lower}\n"
+    "  worn: {from: constants.worn, unit: stone, doc: worn stone, default: lower_half}\n"
     "cells:\n"
     "  T: {unit: s, is: 'dust*(G + S + idle + 0.031*G)*k*g*b*l/24', doc: time}\n"
     "  rate: {unit: 1/s, is: n/T, doc: sacks}\n"
@@ -30,7 +30,7 @@ static const char mill[] =
     "  which: {unit: stone, is: worn, doc: stone}\n"
     "  wear_of: {per: stone, unit: s, is: 'if(stone == upper, 0.635[s], 0.265[s])'}\n"
     "  part_of: {per: stone, unit: s, is: 'wear_of[stone] * 0.8'}\n"
-    "  wear: {unit: s, is: 'if(worn == upper, wear_of[upper], wear_of[lower])'}\n"
+    "  wear: {unit: s, is: 'if(worn == upper, wear_of[upper], wear_of[lower_half])'}\n"
     "checks:\n"
     "  - {that: n < 1000000, else: too many stones}\n"
     "  - {that: used <= room, else: the bin is too small, level: limit}\n"
@@ -39,7 +39,9 @@ static const char mill[] =
     "  - section: Time\n"
     "    cells: [T, rate]\n"
     "summary:\n"
-    "  answer: {per sack: T, sacks/s: rate}\n"
+    "  answer:\n"
+    "    - {per sack: T, sacks/s: rate}\n"
+    "    - {'worn by {} on the {worn} of a worn mill': wear}\n"
     "  bars:\n"
     "    - bar: Where the sack goes\n"
     "      of: T\n"
@@ -110,20 +112,21 @@ static const char *brief_with(fixture *own, const char *set)
 TEST_WITH(the_report_stands_as_it_is_worked_out, set_up, tear_down)
 {
     const char *text = brief_with(*state, NULL);
-    static const char *const parts[] = {
-        "3.174 s per sack, 0.9452 sacks/s, fits (26.2 of 40 GiB)\n\njob ",
-        "\nWhere the sack goes: 3.174 s\n"
-        "  grinding   2.385 s  75 %  ",
-        "\n  sieving     715 ms  23 %  ", "░  400 ms hidden\n  other     73.93 ms   2 %  ",
-        "\n\nThe bin: 26.2 of 40 GiB\n"
-        "  bran   7.2 GiB  27 %  ",
-        "\n  flour   19 GiB  73 %  ",
-        /* 0.8 of 265 ms; 0.2 of them are no edge */
-        "\n\nWear, lower stone: 265 ms\n"
-        "  edge   212 ms  80 %  ",
-        "\n  other   53 ms  20 %  ",
-        "\n\nWhat 10 % more of a constant changes\n"
-        "  +7.7 %  constants.grain  2.385 s, assumed  grinding\n"};
+    static const char *const parts[] = {"3.174 s per sack, 0.9452 sacks/s, fits (26.2 of 40 GiB)\n"
+                                        "worn by 265 ms on the lower half of a worn mill\n\njob ",
+                                        "\nWhere the sack goes: 3.174 s\n"
+                                        "  grinding   2.385 s  75 %  ",
+                                        "\n  sieving     715 ms  23 %  ",
+                                        "░  400 ms hidden\n  other     73.93 ms   2 %  ",
+                                        "\n\nThe bin: 26.2 of 40 GiB\n"
+                                        "  bran   7.2 GiB  27 %  ",
+                                        "\n  flour   19 GiB  73 %  ",
+                                        /* 0.8 of 265 ms; 0.2 of them are no edge */
+                                        "\n\nWear, lower_half stone: 265 ms\n"
+                                        "  edge   212 ms  80 %  ",
+                                        "\n  other   53 ms  20 %  ",
+                                        "\n\nWhat 10 % more of a constant changes\n"
+                                        "  +7.7 %  constants.grain  2.385 s, assumed  grinding\n"};
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(text, parts[i]);
     assert_lacks(text, "waiting");
@@ -212,12 +215,15 @@ TEST_WITH(counts_of_a_second_are_plain, set_up, tear_down)
 TEST_WITH(any_limit_may_be_exceeded, set_up, tear_down)
 {
     const char *text = brief_with(*state, "cluster.gpu.memory=26.1GiB");
-    assert_contains(text, "sacks/s, TOO LARGE (26.2 of 26.1 GiB)\n\nTOO LARGE  the bin is too "
-                          "small\n\njob");
+    assert_contains(text,
+                    "sacks/s, TOO LARGE (26.2 of 26.1 GiB)\n"
+                    "worn by 265 ms on the lower half of a worn mill\n\nTOO LARGE  the bin is too "
+                    "small\n\njob");
     assert_contains(text, "The bin: 26.2 of 26.1 GiB\n");
     assert_contains(brief_with(*state, "cluster.gpu.memory=26.3GiB"), "fits (26.2 of 26.3 GiB)");
     text = brief_with(*state, "constants.bran=11.5GiB");
-    assert_contains(text, "TOO LARGE (30.5 of 40 GiB)\n\nTOO LARGE  no lid fits\n\n");
+    assert_contains(text, "TOO LARGE (30.5 of 40 GiB)\nworn by 265 ms on the lower half of a worn "
+                          "mill\n\nTOO LARGE  no lid fits\n\n");
     /* Units that differ stand both: 21.5 of 0.9766 GiB would hide which is which. */
     assert_contains(brief_with(*state, "cluster.gpu.memory=1000MiB"),
                     "TOO LARGE (26.2 GiB of 1000 MiB)");

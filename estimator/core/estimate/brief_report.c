@@ -95,6 +95,22 @@ static const char *answer_number(const brief *report, const st_summary_part *par
     return text;
 }
 
+/* "at {price} per GPU" with the value of the cell in braces; names of members as words. */
+static const char *answer_words(const brief *report, const st_summary_part *part)
+{
+    char text[ST_QUANTITY_TEXT];
+    const char *label = st_or_none(part->label);
+    if (part->inner == NULL)
+        return label;
+    (void)value_text(report, part->inner, st_summary_value(report->values, part->inner), text);
+    for (char *at = strchr(text, '_'); at != NULL; at = strchr(at, '_'))
+        *at = ' ';
+    st_arena *arena = report->root->result->arena;
+    const char *braces = strstr(label, st_arena_printf(arena, "{%s}", part->inner));
+    return st_arena_printf(arena, "%.*s%s%s", (int)(braces - label), label, text,
+                           braces + strlen(part->inner) + 2);
+}
+
 /* "14.8 T tokens (20 per parameter, assumed; set train.tokens)"; a zero is left out. */
 static void add_answer(const brief *report, const st_summary_part *part, const char **line)
 {
@@ -104,19 +120,17 @@ static void add_answer(const brief *report, const st_summary_part *part, const c
     double value = st_summary_value(report->values, part->cell);
     size_t input = part->given != NULL ? st_estimate_input(estimate, part->given) : SIZE_MAX;
     const st_bound_input *given = part->given != NULL ? &estimate->inputs[input] : NULL;
-    const char *label = part->label;
     if (value == 0 && given != NULL)
         st_text_add(arena, line, ", ", "%s not known (set %s)", part->cell, given->input->from);
     if (value == 0)
         return;
-    if (part->inner != NULL) {
-        double inner = st_summary_value(report->values, part->inner);
-        label = st_arena_printf(arena, "%.*s%s%s", (int)strcspn(label, "{"), label,
-                                value_text(report, part->inner, inner, text),
-                                label + strcspn(label, "}") + 1);
-    }
-    st_text_add(arena, line, ", ", "%s%s%s", answer_number(report, part, value, text),
-                label != NULL && label[0] == '/' ? "" : " ", st_or_none(label));
+    const char *words = answer_words(report, part);
+    const char *number = answer_number(report, part, value, text);
+    const char *place = strstr(words, "{}");
+    if (place != NULL)
+        st_text_add(arena, line, ", ", "%.*s%s%s", (int)(place - words), words, number, place + 2);
+    else
+        st_text_add(arena, line, ", ", "%s%s%s", number, words[0] == '/' ? "" : " ", words);
     if (given != NULL && st_input_is_assumed(given))
         st_text_add(arena, line, "", " (%s, assumed; set %s)", part->otherwise, given->input->from);
 }

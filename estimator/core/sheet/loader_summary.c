@@ -7,10 +7,12 @@
 
 enum { MOST_PARTS = 32, MOST_BARS = 8 };
 
-/* "at {price} per GPU": the cell in braces. */
+/* "at {price} per GPU": the cell in braces; empty braces are the number's own place. */
 static const char *inner_name(const st_loader *loader, const char *label)
 {
     const char *begin = strchr(label, '{');
+    while (begin != NULL && begin[1] == '}')
+        begin = strchr(begin + 1, '{');
     const char *end = begin != NULL ? strchr(begin, '}') : NULL;
     return end != NULL ? st_arena_printf(loader->arena, "%.*s", (int)(end - begin - 1), begin + 1)
                        : NULL;

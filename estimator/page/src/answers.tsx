@@ -49,7 +49,8 @@ function Tiles({ store, state }: { store: Store; state: State }) {
       {parts.map((part, i) => {
         const cell = values.get(part.cell);
         const inner = part.inner ? (values.get(part.inner)?.text ?? '') : '';
-        const label = (part.label ?? '').replace(/\{.*?\}/, inner) || cell?.name;
+        const words = (part.label ?? '').replace('{}', '').replace(/\{.*?\}/, inner);
+        const label = words.trim() || cell?.name;
         return (
           <div key={part.cell} class={i === 0 ? 'tile first' : 'tile'}>
             {cell && (
