@@ -12,7 +12,7 @@ enum { SIZES = 19 };
 static void fill(st_nccl_rest *rows, size_t ranks, size_t nodes, double rest)
 {
     for (size_t i = 0; i < SIZES; i++)
-        rows[i] = (st_nccl_rest){ranks, nodes, ldexp(1024, (int)i), rest};
+        rows[i] = (st_nccl_rest){ranks, nodes, ldexp(1024, (int)i), rest, NULL};
 }
 
 static double factor_in(const char *text, const char *group, double size)
@@ -55,7 +55,7 @@ TEST(a_curve_follows_its_rows)
 TEST(a_single_row_is_the_process_by_hand)
 {
     st_arena *arena = st_arena_create();
-    st_nccl_rest row = {8, 1, ldexp(1, 20), 0.2385};
+    st_nccl_rest row = {8, 1, ldexp(1, 20), 0.2385, NULL};
     const char *text = st_nccl_rest_text(&row, 1, arena);
     double weight = 1 / (1 + 1 / (4 * 1.48 * 4 * 1.48));
     for (int away = -7; away <= 7; away++) {
@@ -151,14 +151,15 @@ TEST(extremes)
     st_nccl_rest *rows = calloc(MANY, sizeof *rows);
     assert_non_null(rows);
     assert_string_equal(st_nccl_rest_text(rows, 0, arena), "");
-    rows[0] = (st_nccl_rest){2, 1, 1, 0.07};
+    rows[0] = (st_nccl_rest){2, 1, 1, 0.07, NULL};
     assert_about(factor_in(st_nccl_rest_text(rows, 1, arena), "2/1", 1), exp(0.07), 0.01);
-    rows[0] = (st_nccl_rest){2, 1, 1125899906842624.0, 900};
+    rows[0] = (st_nccl_rest){2, 1, 1125899906842624.0, 900, NULL};
     const char *text = st_nccl_rest_text(rows, 1, arena);
     assert_true(factor_in(text, "2/1", 1125899906842624.0 / 2) < 149);
     for (size_t i = 0; i < MANY; i++)
-        rows[i] = (st_nccl_rest){2, 1, exp2(50.0 * (double)i / MANY), 0.1};
+        rows[i] = (st_nccl_rest){2, 1, exp2(50.0 * (double)i / MANY), 0.1, "~large"};
     text = st_nccl_rest_text(rows, MANY, arena);
+    assert_int_equal(strncmp(text, "2/1~large 1=", 12), 0); /* the mark stays with its group */
     assert_about(log(factor_in(text, "2/1", 1 << 20)), 0.1, 0.001);
     free(rows);
     st_arena_destroy(arena);

@@ -299,4 +299,45 @@ TEST(one_group_left_out_decides_nothing)
     assert_string_equal(st_nccl_transfer_reason(&transfer), "prior");
 }
 
+/* ---- intervals ---- */
+
+/* A straight line over the ranks is right for 32 and 64 ranks, nominal times for 16: behind 32 it
+ * counts, behind 16 it does not. */
+TEST(lines_count_where_both_ends_say_so)
+{
+    static const struct {
+        double off_32;
+        double off_64;
+        const char *behind_16;
+        const char *behind_32;
+        const char *behind_64;
+    } cases[] = {
+        {0.37, 0.29, "~large", "~large", "~large"},
+        {0.37, 0.0, "~large", "", ""},
+        {0.0, 0.29, "", "", "~large"},
+        {0.0, 0.0, "", "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        made_fit made;
+        bool counts[MOST];
+        begin(&made);
+        add_point(&made, 2, 4 * MIB, 2.385e-3, 0.4);
+        add_point(&made, 3, 4 * MIB, 2.385e-3 * 1.31, cases[i].off_32);
+        add_point(&made, 4, 4 * MIB, 2.385e-3 * 1.31 * 1.27, cases[i].off_64);
+        add_point(&made, 5, 4 * MIB, 2.385e-3 * 1.31 * 1.27 * 1.33, 0.2);
+        add_point(&made, 0, 4 * MIB, 1e-3, 0.4); /* on one node: of another kind */
+        for (size_t k = 0; k < MOST; k++)
+            counts[k] = true;
+        assert_string_equal(st_nccl_between_mark(&made.fit, counts, 2), cases[i].behind_16);
+        assert_string_equal(st_nccl_between_mark(&made.fit, counts, 3), cases[i].behind_32);
+        assert_string_equal(st_nccl_between_mark(&made.fit, counts, 4), cases[i].behind_64);
+        assert_string_equal(st_nccl_between_mark(&made.fit, counts, 5), "");
+        /* Without 64 ranks nothing lies between 32 and 128 but the ends themselves. */
+        counts[2] = false;
+        assert_string_equal(st_nccl_between_mark(&made.fit, counts, 3),
+                            cases[i].off_32 > 0 ? "~large" : "");
+    }
+}
+
 TESTS(nccl_transfer);

@@ -235,8 +235,9 @@ static st_status solve_anew(fitter *fit, st_solution *solution)
 
 /* ---- fits ---- */
 
-/* With the correction that goes with the parameters, where the plugin takes one. */
-static st_status predict(fitter *fit, const double *parameters, double *times_s,
+/* With the correction that goes with the parameters, where the plugin takes one, and in it marks
+ * where times between groups are interpolated. */
+static st_status predict(fitter *fit, const double *parameters, bool marks, double *times_s,
                          const char **correction)
 {
     const st_nccl_model *model = &fit->fit->model;
@@ -252,14 +253,20 @@ static st_status predict(fitter *fit, const double *parameters, double *times_s,
     st_nccl_rest *rests =
         st_arena_alloc(fit->arena, correction_model->point_count + 1, sizeof *rests);
     size_t count = 0;
+    const st_nccl_table *last = NULL;
+    const char *mark = NULL;
     for (size_t i = 0; rests != NULL && i < correction_model->point_count; i++) {
         const st_nccl_point *point = &correction_model->points[i];
         const st_nccl_table *table = fit->fit->tables[point->table];
+        if (marks && model->shares[0] != NULL && table != last)
+            mark = st_nccl_between_mark(fit->fit, fit->counts, point->table);
+        last = table;
         if (fit->counts[i] && isfinite(times_s[i]))
             rests[count++] = (st_nccl_rest){.ranks = table->ranks,
                                             .nodes = table->nodes,
                                             .size_bytes = point->row->size_bytes,
-                                            .log_ratio = log(point->measured_s / times_s[i])};
+                                            .log_ratio = log(point->measured_s / times_s[i]),
+                                            .mark = mark};
     }
     *correction = rests != NULL ? st_nccl_rest_text(rests, count, fit->arena) : NULL;
     if (*correction == NULL)
@@ -305,7 +312,7 @@ static st_status predict_shares(fitter *fit, const double *parameters, double gr
     const st_nccl_model *model = &fit->fit->model;
     const char *correction = NULL;
     double values[ST_NCCL_MAX_VARIED];
-    st_status status = predict(fit, parameters, buffers->scratch, &correction);
+    st_status status = predict(fit, parameters, false, buffers->scratch, &correction);
     values_of(fit, parameters, values);
     for (size_t s = 0; s < buffers->shares && status == ST_OK; s++) {
         const double share = st_nccl_share(s);
@@ -370,7 +377,7 @@ static st_status choose_unseen(fitter *fit, double group, const st_solution *sol
     const char *correction = NULL;
     memcpy(start.parameters, solution->values, sizeof start.parameters);
     values_of(fit, solution->values, values);
-    st_status status = predict(fit, solution->values, buffers->scratch, &correction);
+    st_status status = predict(fit, solution->values, true, buffers->scratch, &correction);
     if (status == ST_OK)
         status = make_buffers(fit, ST_NCCL_NO_RANKS, &others);
     if (status == ST_OK) {
@@ -456,7 +463,7 @@ static st_status fit_all(fitter *fitting, candidate *best)
         st_arena_alloc(fitting->arena, fit->model.point_count + 1, sizeof(double));
     if (fit->times_s[ST_NCCL_FITTED] == NULL)
         return ST_ERR_MEMORY;
-    return predict(fitting, solution.values, fit->times_s[ST_NCCL_FITTED], &fit->correction);
+    return predict(fitting, solution.values, true, fit->times_s[ST_NCCL_FITTED], &fit->correction);
 }
 
 /* All rows that the plugin does not refuse, and all priors. */

@@ -78,6 +78,14 @@ st_status st_nccl_fit_errors(const st_nccl_fit *fit, st_nccl_kind kind, size_t r
 /* The estimates that need no model: st_nccl_fit_run makes them from the rows of the fit. */
 st_status st_nccl_baselines(st_nccl_fit *fit, st_arena *arena) ST_NODISCARD;
 
+/*
+ * What the plugin reads behind a table's group: "~small", "~large" or "~all" where, between it and
+ * the next larger one, straight lines over the logarithm of the ranks are nearer to the points that
+ * count than nominal times; "" elsewhere. That is so where it holds for each of both groups that
+ * lies between two others, when it is left out, and one does.
+ */
+const char *st_nccl_between_mark(const st_nccl_fit *fit, const bool *counts, size_t table);
+
 /* "nominal", "fitted", "size left out", "ranks left out", "three lines" ... */
 extern const char *const st_nccl_kind_texts[ST_NCCL_KINDS];
 extern const char *const st_nccl_kind_keys[ST_NCCL_KINDS];

@@ -185,6 +185,18 @@ static void put_options(const st_nccl_fit *fit, st_node *map)
         st_say(map, "  ");
         st_say_ink(map, ST_INK_NAME, fit->model.correction);
         st_say(map, " by size, of %zu %s of ranks\n", groups, groups == 1 ? "group" : "groups");
+        /* Groups with a mark, as "128/32~all". */
+        const char *before = "  times interpolated over ranks, up to the next larger group, from:";
+        for (const char *at = strchr(fit->correction, '~'); at != NULL; at = strchr(at + 1, '~')) {
+            const char *first = at;
+            while (first > fit->correction && first[-1] != ' ')
+                first--;
+            st_say(map, "%s %.*s (%.*s)", before, (int)(at - first), first,
+                   (int)strcspn(at + 1, " "), at + 1);
+            before = ",";
+        }
+        if (strchr(fit->correction, '~') != NULL)
+            st_say(map, "\n");
     }
     static const char *const kinds[] = {"one node", "several nodes"};
     static const char *const keys[] = {"one_node", "several_nodes"};

@@ -142,8 +142,9 @@ const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
         if (curve_done) {
             int first = (int)fmax(0, floor(factors->octaves[0]) - FADING);
             int last = (int)fmin(MOST_OCTAVE, ceil(factors->octaves[factors->count - 1]) + FADING);
-            st_buffer_printf(&buffer, "%s%zu/%zu", buffer.length > 0 ? "; " : "", curve_rows->ranks,
-                             curve_rows->nodes);
+            st_buffer_printf(&buffer, "%s%zu/%zu%s", buffer.length > 0 ? "; " : "",
+                             curve_rows->ranks, curve_rows->nodes,
+                             curve_rows->mark != NULL ? curve_rows->mark : "");
             for (int octave = first; octave <= last; octave++) {
                 char size[32];
                 char factor[32];

@@ -20,6 +20,7 @@ typedef struct st_nccl_rest {
     size_t nodes;
     double size_bytes; /* above 0 */
     double log_ratio;  /* of measured over estimated time */
+    const char *mark;  /* of the group, which the plugin reads behind it; NULL: none */
 } st_nccl_rest;
 
 /*

@@ -162,8 +162,9 @@ int st_nccl_explain(void *instance, int collective, const double *const *columns
         char verdict[192];
         int range =
             st_nccl_weight_of_large(&kept.plans, bytes) >= 0.5 ? ST_NCCL_LARGE : ST_NCCL_SMALL;
-        double share = settings->transfer[kept.from.group.nodes > 1.0 ? 1 : 0][range];
-        st_nccl_verdict(&kept.from.group, &settings->correction, share, verdict, sizeof(verdict));
+        const double *shares = settings->transfer[kept.from.group.nodes > 1.0 ? 1 : 0];
+        st_nccl_verdict(&kept.from.group, &settings->correction, shares, range, verdict,
+                        sizeof(verdict));
         st_plugin_tell_part(sink, "correction", "us", 1e-6 * answer.correction_us,
                             "difference between measurements and the model");
         st_plugin_tell_text(sink, "calibration", verdict, NULL);

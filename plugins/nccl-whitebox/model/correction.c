@@ -86,6 +86,24 @@ static void take_point(reader *input, const double *last, double *point)
     input->at = input->reason ? begin : input->at;
 }
 
+/* "~all" behind a group; nothing: no time up to the next group is interpolated. */
+static void take_between(reader *input, bool between[2])
+{
+    static const char *const words[] = {"~small", "~large", "~all"};
+    between[0] = between[1] = false;
+    for (size_t i = 0; i < 3; i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(input->at, words[i], length) == 0) {
+            between[0] = i != 1;
+            between[1] = i != 0;
+            input->at += length;
+            return;
+        }
+    }
+    if (*input->at == '~')
+        input->reason = "expected ~small, ~large or ~all";
+}
+
 size_t st_nccl_correction_count(const char *text)
 {
     size_t count = 1;
@@ -118,6 +136,8 @@ const char *st_nccl_correction_parse(const char *text, st_nccl_correction *corre
             input.at = begin;
             input.reason = "expected whole numbers of ranks and of machines that divide them";
         }
+        if (!input.reason)
+            take_between(&input, curve->between);
         if (!input.reason) {
             for (skip_blanks(&input); !input.reason && *input.at != ';' && *input.at != '\0';
                  points++) {
@@ -266,19 +286,50 @@ static const st_nccl_curve *measured(const st_nccl_group *group,
     return NULL;
 }
 
-void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction, double share,
-                     char *text, size_t size)
+bool st_nccl_between(const st_nccl_group *group, const st_nccl_correction *correction, int range,
+                     const st_nccl_curve *ends[2])
+{
+    double away;
+    if (measured(group, correction))
+        return false;
+    ends[0] = nearest(group, correction, false, &away);
+    ends[1] = nearest(group, correction, true, &away);
+    return ends[0] && ends[1] && ends[0]->between[range] &&
+           (is_inside(group->nodes) ||
+            (crowd(group, ends[0]) == 0.0 && crowd(group, ends[1]) == 0.0));
+}
+
+void st_nccl_interpolate(st_nccl_plan *plan, const st_nccl_plan ends[2])
+{
+    double place = log(plan->group.ranks / ends[0].group.ranks) /
+                   log(ends[1].group.ranks / ends[0].group.ranks);
+    plan->corrected = false;
+    for (int i = 0; i < ST_NCCL_OCTAVES; i++) {
+        double bytes = ldexp(1.0, i);
+        double below = log(st_nccl_time_us(&ends[0], bytes));
+        double above = log(st_nccl_time_us(&ends[1], bytes));
+        plan->factor_logs[i] = below + (above - below) * place - log(st_nccl_time_us(plan, bytes));
+    }
+    plan->corrected = true;
+}
+
+void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction,
+                     const double shares[2], int range, char *text, size_t size)
 {
     double away[2] = {0.0, 0.0};
     const st_nccl_curve *below = nearest(group, correction, false, &away[0]);
     const st_nccl_curve *above = nearest(group, correction, true, &away[1]);
     const st_nccl_curve *one = below ? below : above;
-    double taken = 100.0 * st_nccl_closeness(group, correction, share);
+    const st_nccl_curve *ends[2];
+    double taken = 100.0 * st_nccl_closeness(group, correction, shares[range]);
     text[0] = '\0';
     if (correction->count == 0)
         return;
     if (measured(group, correction)) {
         snprintf(text, size, "measured");
+    } else if (st_nccl_between(group, correction, range, ends)) {
+        snprintf(text, size, "interpolated between the times of %.0f and %.0f ranks",
+                 ends[0]->ranks, ends[1]->ranks);
     } else if (!one) {
         snprintf(text, size, "no group of its kind was measured: nominal");
     } else if (below && above && below->ranks < group->ranks && above->ranks > group->ranks &&

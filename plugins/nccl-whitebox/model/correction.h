@@ -3,10 +3,11 @@
  * What measurements leave over when the factors are fitted: for measured groups of ranks a factor
  * of the time by size. The text of the option is
  *
- *     RANKS/NODES SIZE=FACTOR SIZE=FACTOR ...; RANKS/NODES SIZE=FACTOR ...
+ *     RANKS/NODES SIZE=FACTOR SIZE=FACTOR ...; RANKS/NODES~large SIZE=FACTOR ...
  *
  * with sizes in bytes that rise. Between sizes the logarithm of the factor is a straight line over
- * that of the size, beyond the first and the last it stays.
+ * that of the size, beyond the first and the last it stays. Between a group with ~small, ~large or
+ * ~all and the next larger one the times of such messages are interpolated.
  */
 #ifndef ST_NCCL_CORRECTION_H
 #define ST_NCCL_CORRECTION_H
@@ -19,6 +20,7 @@
 typedef struct st_nccl_curve {
     double ranks;
     double nodes;
+    bool between[2]; /* to the next larger group, times of small messages, of large ones */
     double logs[ST_NCCL_OCTAVES];
 } st_nccl_curve;
 
@@ -46,6 +48,17 @@ const char *st_nccl_correction_parse(const char *text, st_nccl_correction *corre
 void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction, double share);
 
 /*
+ * Whether the times of an unmeasured group lie between those of the next smaller and the next
+ * larger one, for small messages (range 0) or large ones (1).
+ */
+bool st_nccl_between(const st_nccl_group *group, const st_nccl_correction *correction, int range,
+                     const st_nccl_curve *ends[2]);
+
+/* Makes the plan's times the straight line, over the logarithm of the ranks, between those of two
+ * finished plans of the same collective; the plan is finished, too. */
+void st_nccl_interpolate(st_nccl_plan *plan, const st_nccl_plan ends[2]);
+
+/*
  * How much of the factors a group takes of which the curves are known: all where it was measured,
  * else `share`, which fades with the octaves between its ranks on a machine and those of the
  * nearest measured group of its kind. All where there are no curves of groups inside of a node, or
@@ -56,12 +69,12 @@ double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *c
 
 /*
  * Where a group lies among those that were measured, for a reader, and how much of the calibration
- * it takes, of which `share` is what groups take that were not measured: "measured", "interpolated
- * between 4 and 16 ranks, with 35 % of the calibration"; "" where there are no curves. At most
- * `size` bytes of text.
+ * it takes, of which `shares` are what groups take that were not measured, of small messages and
+ * of large ones: "measured", "interpolated between 4 and 16 ranks, with 35 % of the calibration";
+ * "" where there are no curves. At most `size` bytes of text.
  */
-void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction, double share,
-                     char *text, size_t size);
+void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction,
+                     const double shares[2], int range, char *text, size_t size);
 
 /* The time after correction of a time without. */
 double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us);

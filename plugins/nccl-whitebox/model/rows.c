@@ -195,11 +195,8 @@ static double share_of(const st_nccl_settings *settings, const st_nccl_group *gr
                              settings->transfer[group->nodes > 1.0 ? 1 : 0][range]);
 }
 
-void st_nccl_make_plans(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
-                        st_nccl_plans *plans)
+static void tune(int collective, const st_nccl_case *from, st_nccl_plan *plan)
 {
-    st_nccl_plan *plan = &plans->large;
-    plans->differ = false;
     *plan = (st_nccl_plan){.collective = collective, .group = from->group};
     plan->search = st_nccl_search_rings(&from->machine, &from->group, &from->choices);
     if (collective >= ST_NCCL_ALL_TO_ALL) {
@@ -207,18 +204,51 @@ void st_nccl_make_plans(const st_nccl_settings *settings, int collective, const 
     } else {
         st_nccl_tune(plan, &from->machine, &from->choices);
     }
+}
+
+/* Finishes a tuned plan for small messages or large ones. */
+static void finish_range(const st_nccl_settings *settings, const st_nccl_case *from, int range,
+                         st_nccl_plan *plan)
+{
+    const st_nccl_curve *curves[2];
+    st_nccl_plan ends[2];
+    if (plan->count == 0 || !st_nccl_between(&from->group, &settings->correction, range, curves)) {
+        calibrate(settings, from, share_of(settings, &from->group, range), plan);
+        return;
+    }
+    calibrate(settings, from, 0.0, plan);
+    for (int i = 0; i < 2; i++) {
+        st_nccl_case end = *from;
+        end.group.ranks = curves[i]->ranks;
+        end.group.nodes = curves[i]->nodes;
+        end.group.per_node = curves[i]->ranks / curves[i]->nodes;
+        tune(plan->collective, &end, &ends[i]);
+        calibrate(settings, &end, 1.0, &ends[i]);
+    }
+    st_nccl_interpolate(plan, ends);
+}
+
+void st_nccl_make_plans(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
+                        st_nccl_plans *plans)
+{
+    st_nccl_plan *plan = &plans->large;
+    const st_nccl_curve *ends[2];
+    const st_nccl_group *group = &from->group;
+    plans->differ = false;
+    tune(collective, from, plan);
     if (settings->model == ST_NCCL_NOMINAL) {
         st_nccl_finish(plan);
         return;
     }
-    double small = share_of(settings, &from->group, ST_NCCL_SMALL);
-    double large = share_of(settings, &from->group, ST_NCCL_LARGE);
-    plans->differ = small != large;
+    plans->differ =
+        share_of(settings, group, ST_NCCL_SMALL) != share_of(settings, group, ST_NCCL_LARGE) ||
+        st_nccl_between(group, &settings->correction, ST_NCCL_SMALL, ends) !=
+            st_nccl_between(group, &settings->correction, ST_NCCL_LARGE, ends);
     if (plans->differ) {
         plans->small = *plan;
-        calibrate(settings, from, small, &plans->small);
+        finish_range(settings, from, ST_NCCL_SMALL, &plans->small);
     }
-    calibrate(settings, from, large, plan);
+    finish_range(settings, from, ST_NCCL_LARGE, plan);
 }
 
 double st_nccl_weight_of_large(const st_nccl_plans *plans, double bytes)

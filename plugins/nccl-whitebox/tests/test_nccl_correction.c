@@ -72,6 +72,7 @@ TEST(what_is_no_correction)
         {"16/2 2048=1.1 1024=1.2", "expected rising sizes in bytes", 14},
         {"16/2 0=1.1", "expected rising sizes in bytes", 5},
         {"16/2 1024=1.0000000000000000000000001", "expected a number of at most 24 digits", 10},
+        {"16/2~larg 1024=1.1", "expected ~small, ~large or ~all", 4},
         {"16/2 1024=1.1 x", "expected a number of at most 24 digits", 14},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -88,7 +89,7 @@ TEST(what_is_no_correction)
 /* ---- plans ---- */
 
 /* All-reduce of A100 machines of 8 GPUs. */
-static void make_plan(double ranks, const char *text, st_nccl_plan *plan)
+static void make_plans(double ranks, const char *text, st_nccl_plans *plans)
 {
     static st_nccl_curve curves[4];
     size_t at = 0;
@@ -101,10 +102,24 @@ static void make_plan(double ranks, const char *text, st_nccl_plan *plan)
     st_nccl_row row = {{1e6, ranks, fmin(ranks, 8), (double)NAN, 8, 300e9, 200e9, 8.0}};
     st_nccl_case from = {0};
     assert_null(st_nccl_read_row(&settings, ST_NCCL_ALL_REDUCE, &row, &from));
+    st_nccl_make_plans(&settings, ST_NCCL_ALL_REDUCE, &from, plans);
+}
+
+static void make_plan(double ranks, const char *text, st_nccl_plan *plan)
+{
     st_nccl_plans plans;
-    st_nccl_make_plans(&settings, ST_NCCL_ALL_REDUCE, &from, &plans);
+    make_plans(ranks, text, &plans);
     assert_false(plans.differ);
     *plan = plans.large;
+}
+
+/* Times of a message as those of small ones and of large ones are made. */
+static void make_times(double ranks, const char *text, double bytes, double times[2])
+{
+    st_nccl_plans plans;
+    make_plans(ranks, text, &plans);
+    times[0] = st_nccl_time_us(plans.differ ? &plans.small : &plans.large, bytes);
+    times[1] = st_nccl_time_us(&plans.large, bytes);
 }
 
 /* Time of a corrected plan over that of a plain one. */
@@ -154,6 +169,48 @@ TEST(other_groups)
     assert_near(factor_at(8, NODE "; " NODES, 1024), 1, 0);
     /* Of two curves on a side the nearer one counts. */
     assert_near(factor_at(16, "8/4 1024=1.7; 16/2 1024=0.937", 1024), 0.937, 1e-9);
+}
+
+/* Behind a marked group the times themselves are interpolated, over the logarithm of the ranks. */
+TEST(times_between_groups)
+{
+    static const char *const words[] = {"16/2~large 1024=1.31 67108864=2.385; " NODES,
+                                        "16/2~all 1024=1.31 67108864=2.385; " NODES};
+    static const double sizes[] = {4096, 268435456};
+    for (size_t i = 0; i < COUNT(words); i++)
+        for (size_t k = 0; k < COUNT(sizes); k++) {
+            st_nccl_plan ends[2];
+            double times[2];
+            make_plan(16, words[i], &ends[0]);
+            make_plan(64, words[i], &ends[1]);
+            make_times(48, words[i], sizes[k], times);
+            double share = log(48.0 / 16.0) / log(64.0 / 16.0);
+            double line = exp((1 - share) * log(st_nccl_time_us(&ends[0], sizes[k])) +
+                              share * log(st_nccl_time_us(&ends[1], sizes[k])));
+            assert_near(times[1], line, 1e-9 * line);
+            if (i == 0)
+                assert_true(fabs(times[0] - line) > 1e-3 * line);
+            else
+                assert_near(times[0], line, 1e-9 * line);
+        }
+    /* Beyond the last group nothing lies between. */
+    assert_near(factor_at(128, "16/2 1024=1.31; 64/8~all 1024=1.17", 4096),
+                factor_at(128, "16/2 1024=1.31; 64/8 1024=1.17", 4096), 0);
+    st_nccl_curve curves[2];
+    st_nccl_correction correction = {.curves = curves};
+    size_t at = 0;
+    char text[192];
+    static const double shares[2] = {0.83, 0.37};
+    static const st_nccl_group group = {.ranks = 32, .per_node = 8, .nodes = 4};
+    static const st_nccl_group sparse = {.ranks = 32, .per_node = 4, .nodes = 8};
+    assert_null(
+        st_nccl_correction_parse("16/2~small 1024=1.031; 64/8 1024=0.952", &correction, &at));
+    st_nccl_verdict(&group, &correction, shares, 0, text, sizeof(text));
+    assert_string_equal(text, "interpolated between the times of 16 and 64 ranks");
+    st_nccl_verdict(&group, &correction, shares, 1, text, sizeof(text));
+    assert_string_equal(text, "interpolated between 16 and 64 ranks, with 37 % of the calibration");
+    st_nccl_verdict(&sparse, &correction, shares, 0, text, sizeof(text));
+    assert_true(strncmp(text, "extrapolated", 12) == 0);
 }
 
 /* NCCL may go over to a faster protocol late; the time then follows what was measured. */
@@ -294,17 +351,18 @@ TEST(verdicts)
          "the calibration"},
         {{.ranks = 8, .per_node = 8, .nodes = 1}, "no group of its kind was measured: nominal"},
     };
+    static const double shares[2] = {0.83, 0.37};
     st_nccl_curve curves[2];
     st_nccl_correction correction = {.curves = curves};
     size_t at = 0;
     char text[192];
     assert_null(st_nccl_correction_parse("16/2 1024=1.031; 64/8 1024=0.952", &correction, &at));
     for (size_t i = 0; i < COUNT(cases); i++) {
-        st_nccl_verdict(&cases[i].group, &correction, 0.37, text, sizeof(text));
+        st_nccl_verdict(&cases[i].group, &correction, shares, 1, text, sizeof(text));
         assert_string_equal(text, cases[i].verdict);
     }
     correction.count = 0;
-    st_nccl_verdict(&cases[0].group, &correction, 0.37, text, sizeof(text));
+    st_nccl_verdict(&cases[0].group, &correction, shares, 1, text, sizeof(text));
     assert_string_equal(text, "");
 }
 
