@@ -8,7 +8,7 @@
 #include "../unit/job_support.h"
 #include "property.h"
 
-enum { DEFAULT_SEQUENCES = 6, SETTINGS = 9, BATCH = 3, NAMES = 6, MOST_KEYS = 400, TEXT = 160 };
+enum { DEFAULT_SEQUENCES = 6, SETTINGS = 9, BATCH = 3, SLIDES = 20, NAMES = 6 };
 
 /* What settings give keys that no number describes. */
 static const char *const others[] = {
@@ -38,7 +38,7 @@ static const char *const others[] = {
 typedef struct live {
     const char *job;
     st_estimate *estimate;
-    const char *sets[SETTINGS * BATCH];
+    const char *sets[SETTINGS * (BATCH + 1)];
     size_t count;
     st_arena *arena;
     st_errors *errors;
@@ -279,6 +279,32 @@ static void set_some(live *own, property_random *random)
     st_estimate_destroy(fresh);
 }
 
+/* A number that is moved many times, as by a slider: what is run again is then less than at first.
+ */
+static void slide(live *own, property_random *random)
+{
+    st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
+    const char *last = NULL;
+    size_t count = st_estimate_cell_count(own->estimate);
+    assert_int_equal(
+        st_estimate_cell_at(own->estimate, random_below(random, count), &cell, own->errors), ST_OK);
+    const st_key *key = cell.is_input ? st_key_find(cell.formula) : NULL;
+    if (key == NULL || (key->kind != ST_KEY_NUMBER && key->kind != ST_KEY_QUANTITY))
+        key = st_key_find("cluster.nic_bandwidth");
+    for (size_t i = 0; i < SLIDES; i++) {
+        const double value = 2.385 * (1.0 + 0.0385 * (double)i);
+        const char *unit = key->kind == ST_KEY_QUANTITY ? key->unit : "";
+        const char *set = st_arena_printf(own->arena, "%s=%.17g %s", key->path, value, unit);
+        if (st_estimate_set(own->estimate, set, own->errors) == ST_OK) {
+            (void)!st_estimate_compute(own->estimate, own->errors);
+            last = set;
+        }
+        st_errors_clear(own->errors);
+    }
+    if (last != NULL)
+        own->sets[own->count++] = last;
+}
+
 static void run_sequence(const char *job, property_random *random)
 {
     live own = {.job = job,
@@ -291,6 +317,8 @@ static void run_sequence(const char *job, property_random *random)
         fail_at(&own, messages(&own, own.errors));
     for (size_t i = 0; i < SETTINGS; i++) {
         set_some(&own, random);
+        if (random_below(random, 3) == 0)
+            slide(&own, random);
         if (random_below(random, 2) == 0)
             compare(&own, random);
     }

@@ -233,12 +233,21 @@ static bool describe(const st_sheet *sheet, const char *name, st_shown *shown)
     return input != NULL;
 }
 
+static bool settles(const void *context, const st_sheet_input *input, double *value)
+{
+    const st_estimate *estimate = context;
+    size_t count = 0;
+    if (estimate->settling != NULL)
+        estimate->settling[input - st_sheet_inputs(estimate->sheet, &count)] = true;
+    return st_job_settles(estimate->job, input, value);
+}
+
 bool st_estimate_find_absent(const st_estimate *estimate, st_arena *arena, st_absence *absence)
 {
     st_given *given = st_arena_alloc(arena, 1, sizeof *given);
     if (given == NULL)
         return false;
-    *given = (st_given){st_job_settles, estimate->job};
+    *given = (st_given){settles, estimate};
     return st_absence_begin(absence, estimate->sheet, given, NULL, arena);
 }
 

@@ -65,7 +65,8 @@ struct st_estimate {
     st_error_band band;                /* how far estimates like this have been off */
     const struct st_effect *effects;   /* one per input; NULL: not asked for, see effects.h */
     const struct st_found_plan *found; /* how the plan was found; NULL: it was given */
-    bool checks_warn;                  /* as the request has it */
+    bool *settling;   /* per input: its value was asked for to list what is shown; NULL: unknown */
+    bool checks_warn; /* as the request has it */
     bool has_open_layout; /* `parallel.layout: auto`, which follows from all that the job says */
     bool alone; /* what this job cannot have is left out of the program, see program/impossible.h */
 };

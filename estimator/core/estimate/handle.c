@@ -134,6 +134,8 @@ static st_status list_shown(st_estimate_handle *handle, st_estimate *estimate, s
     st_arena *arena = st_arena_create();
     if (arena == NULL)
         return st_out_of_memory(errors);
+    estimate->settling =
+        st_arena_alloc(arena, estimate->input_count + 1, sizeof *estimate->settling);
     st_status status = handle->cell_count > 0
                            ? st_estimate_show_names(estimate, handle->cells, handle->cell_count,
                                                     (st_place){0}, arena, errors)
@@ -173,6 +175,7 @@ st_status st_handle_list_shown(st_estimate_handle *handle, st_errors *errors)
     handle->shown_of = places;
     handle->estimate.shown = listed.shown;
     handle->estimate.shown_count = listed.shown_count;
+    handle->estimate.settling = listed.settling;
     handle->estimate.aside = listed.aside;
     handle->estimate.aside_count = listed.aside_count;
     return ST_OK;

@@ -209,8 +209,9 @@ static st_status take_values(const batch *self, change_log *log)
         handle->input_values[index] = handle->inputs[index].value;
         double settled = 0;
         bool is_settled = st_job_settles(estimate->job, handle->inputs[index].input, &settled);
-        log->unsettled = log->unsettled || is_settled != log->inputs[i].was_settled ||
-                         (is_settled && settled != log->inputs[i].settled);
+        const bool differs = is_settled != log->inputs[i].was_settled ||
+                             (is_settled && settled != log->inputs[i].settled);
+        log->unsettled = log->unsettled || (differs && estimate->settling[index]);
     }
     return status;
 }

@@ -59,34 +59,41 @@ static bool has_same_switches(const st_program *program, st_alike *alike, const 
     return same;
 }
 
-/* Lays out a run over the row, in which all but the switches varies. */
-static bool list_rest(st_workspace *workspace, st_alike *alike, const double *inputs)
+bool st_alike_lay_out(st_workspace *workspace, const bool *is_switch, const double *inputs)
 {
     const st_program *program = workspace->program;
     const size_t shown = program->output_count + program->check_count + 1;
     double nowhere = 0; /* nothing is written */
     st_column *columns = calloc(program->sheet->input_count + 1, sizeof *columns);
     double **targets = calloc(shown, sizeof *targets);
-    size_t count = 0;
     for (size_t i = 0; columns != NULL && i < program->sheet->input_count; i++)
-        columns[i] = (st_column){.values = &inputs[i], .stride = alike->is_switch[i] ? 0 : 1};
+        columns[i] = (st_column){.values = &inputs[i], .stride = is_switch[i] ? 0 : 1};
     for (size_t i = 0; targets != NULL && i < shown; i++)
         targets[i] = &nowhere;
-    if (columns != NULL && targets != NULL) {
+    const bool is_laid_out = columns != NULL && targets != NULL;
+    if (is_laid_out) {
         const st_targets all = {
             .outputs = targets, .checks = targets + program->output_count, .rows = 1};
         st_layout_make(workspace, columns, &all);
-        for (size_t i = 0; i < program->instruction_count; i++) {
-            const uint32_t target = program->grouped[i].target;
-            if (workspace->needed[target] && workspace->varies[target])
-                alike->list[count++] = program->grouped[i];
-        }
-        alike->list[count].op = ST_OP_CONSTANT;
     }
-    const bool listed = columns != NULL && targets != NULL;
     free(targets);
     free(columns);
-    return listed;
+    return is_laid_out;
+}
+
+static bool list_rest(st_workspace *workspace, st_alike *alike, const double *inputs)
+{
+    const st_program *program = workspace->program;
+    size_t count = 0;
+    if (!st_alike_lay_out(workspace, alike->is_switch, inputs))
+        return false;
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const uint32_t target = program->grouped[i].target;
+        if (workspace->needed[target] && workspace->varies[target])
+            alike->list[count++] = program->grouped[i];
+    }
+    alike->list[count].op = ST_OP_CONSTANT;
+    return true;
 }
 
 const st_instruction *st_alike_list(st_workspace *workspace, const double *inputs)

@@ -22,6 +22,8 @@ struct st_alike {
 
 /* What a row has to run, before its inputs are written: all of the program, or that list. */
 const st_instruction *st_alike_list(st_workspace *workspace, const double *inputs);
+/* Lays out a run over the row in which all but the switches varies; false when out of memory. */
+bool st_alike_lay_out(st_workspace *workspace, const bool *is_switch, const double *inputs);
 /* The values of the workspace are those of another run. */
 void st_alike_forget(st_workspace *workspace);
 void st_alike_destroy(st_alike *alike); /* NULL is fine */

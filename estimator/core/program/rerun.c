@@ -3,6 +3,10 @@
  * Running one row again after some of its inputs changed: only the instructions that depend on
  * them, listed once for each input. Lists of several inputs run one after the other: what depends
  * on two of them is right after the later list, which has it, too.
+ *
+ * After some rows the lists are made anew without what the switches of the row settle or leave out
+ * (alike.h), which is most of a sheet. A switch that changes then makes the whole row run, and is
+ * none from there on: a job that is changed back and forth gets lists that hold for it.
  */
 #include "program/alike.h"
 #include "program/program.h"
@@ -12,7 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_BITS = 64 };
+enum {
+    WORD_BITS = 64,
+    ROWS_BEFORE_SHORT = 16 /* the layout takes as long as a few rows */
+};
 
 static size_t words_for(size_t bits)
 {
@@ -72,7 +79,7 @@ static void transpose(uint64_t rows[WORD_BITS])
  * false when out of memory. */
 static bool find_reaches(const st_program *program, st_workspace *workspace)
 {
-    if (workspace->reaches != NULL)
+    if (workspace->rerun->reaches != NULL)
         return true;
     const size_t words = words_for(program->sheet->input_count);
     const size_t row = words_for(program->instruction_count);
@@ -92,15 +99,37 @@ static bool find_reaches(const st_program *program, st_workspace *workspace)
                     reaches[(word * WORD_BITS + i) * row + first / WORD_BITS] = square[i];
         }
     free(inputs);
-    workspace->reaches = reaches;
+    workspace->rerun->reaches = reaches;
     return reaches != NULL;
+}
+
+static bool has_rerun(const st_program *program, st_workspace *workspace)
+{
+    const size_t inputs = program->sheet->input_count + 1;
+    if (workspace->rerun != NULL)
+        return true;
+    st_rerun *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return false;
+    made->dependents = calloc(inputs, sizeof *made->dependents);
+    made->counts = calloc(inputs, sizeof *made->counts);
+    made->kept = calloc(words_for(program->instruction_count), sizeof *made->kept);
+    made->has_changed = calloc(inputs, sizeof *made->has_changed);
+    made->is_switch = calloc(inputs, sizeof *made->is_switch);
+    if (made->dependents != NULL && made->counts != NULL && made->kept != NULL &&
+        made->has_changed != NULL && made->is_switch != NULL)
+        workspace->rerun = made;
+    else
+        st_rerun_destroy(made, 0);
+    return workspace->rerun != NULL;
 }
 
 /* Lists the instructions that depend on an input, in the order of single rows, with one of
  * ST_OP_CONSTANT behind them; false when out of memory. */
 static bool list_dependents(const st_program *program, st_workspace *workspace, size_t input)
 {
-    if (workspace->dependents[input] != NULL)
+    st_rerun *rerun = workspace->rerun;
+    if (rerun->dependents[input] != NULL)
         return true;
     st_instruction *list = calloc(program->instruction_count + 1, sizeof *list);
     if (list == NULL || !find_reaches(program, workspace)) {
@@ -108,63 +137,107 @@ static bool list_dependents(const st_program *program, st_workspace *workspace, 
         return false;
     }
     const size_t row = words_for(program->instruction_count);
-    const uint64_t *reached = &workspace->reaches[input * row];
+    const uint64_t *reached = &rerun->reaches[input * row];
     size_t count = 0;
-    for (size_t word = 0; word < row; word++)
-        for (uint64_t left = reached[word]; left != 0; left &= left - 1)
+    for (size_t word = 0; word < row; word++) {
+        uint64_t left = reached[word] & (rerun->is_short ? rerun->kept[word] : UINT64_MAX);
+        for (; left != 0; left &= left - 1)
             list[count++] = program->grouped[word * WORD_BITS + lowest(left)];
+    }
     list[count].op = ST_OP_CONSTANT;
     st_instruction *kept = realloc(list, (count + 1) * sizeof *list);
     if (kept != NULL)
         list = kept;
-    workspace->dependents[input] = list;
-    workspace->dependent_counts[input] = count;
+    rerun->dependents[input] = list;
+    rerun->counts[input] = count;
     return true;
 }
 
-static bool has_lists(const st_program *program, st_workspace *workspace)
+/* Verification looks at the values of all providers that have a formula behind them. */
+static bool has_fallbacks(const st_program *program)
 {
-    size_t count = program->sheet->input_count + 1;
-    if (workspace->dependent_counts == NULL)
-        workspace->dependent_counts = calloc(count, sizeof *workspace->dependent_counts);
-    if (workspace->dependents == NULL && workspace->dependent_counts != NULL)
-        workspace->dependents = calloc(count, sizeof *workspace->dependents);
-    return workspace->dependents != NULL;
+    for (size_t i = 0; i < program->call_count; i++)
+        if (program->calls[i].runs && program->calls[i].provider->fallback)
+            return true;
+    return false;
+}
+
+/* From here on lists have only what the switches leave. */
+static void shorten(const st_program *program, st_workspace *workspace, const double *inputs)
+{
+    st_rerun *rerun = workspace->rerun;
+    const size_t count = program->sheet->input_count;
+    for (size_t i = 0; i < count; i++) {
+        const double zero = 0;
+        rerun->is_switch[i] =
+            !rerun->has_changed[i] && (program->sheet->inputs[i].type.kind != ST_TYPE_NUMBER ||
+                                       memcmp(&inputs[i], &zero, sizeof zero) == 0);
+    }
+    if (has_fallbacks(program) || !st_alike_lay_out(workspace, rerun->is_switch, inputs))
+        return;
+    workspace->has_row = true; /* the layout was of this very row */
+    memset(rerun->kept, 0, words_for(program->instruction_count) * sizeof *rerun->kept);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const uint32_t target = program->grouped[i].target;
+        if (workspace->needed[target] && workspace->varies[target])
+            rerun->kept[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
+    }
+    st_rerun_drop(rerun, count);
+    rerun->is_short = true;
+}
+
+/* A row that runs whole: what short lists leave out may be needed now. */
+static void lengthen(const st_program *program, st_rerun *rerun)
+{
+    if (rerun->is_short)
+        st_rerun_drop(rerun, program->sheet->input_count);
+    rerun->is_short = false;
+    rerun->rows = 0;
 }
 
 /* False where the whole program has to run. */
 static bool run_dependents(const st_program *program, st_workspace *workspace, const double *inputs)
 {
     enum { MOST = 16 };
+    st_rerun *rerun = workspace->rerun;
     double *scalars = workspace->scalars;
     size_t changed[MOST];
     size_t changed_count = 0;
     size_t steps = 0;
+    bool is_listed = true;
     for (size_t i = 0; i < program->sheet->input_count; i++) {
         if (memcmp(&scalars[i], &inputs[i], sizeof *scalars) == 0)
             continue;
-        if (changed_count == MOST || !list_dependents(program, workspace, i))
-            return false;
-        steps += workspace->dependent_counts[i];
+        rerun->has_changed[i] = true;
+        is_listed = is_listed && changed_count < MOST &&
+                    !(rerun->is_short && rerun->is_switch[i]) &&
+                    list_dependents(program, workspace, i);
+        if (!is_listed)
+            continue;
+        steps += rerun->counts[i];
         changed[changed_count++] = i;
     }
-    if (steps >= program->instruction_count)
+    if (!is_listed || steps >= program->instruction_count)
         return false;
     for (size_t i = 0; i < changed_count; i++)
         scalars[changed[i]] = inputs[changed[i]];
     for (size_t i = 0; i < changed_count; i++)
-        st_scalars_run(program, workspace->dependents[changed[i]], scalars);
+        st_scalars_run(program, rerun->dependents[changed[i]], scalars);
     return true;
 }
 
 st_status st_program_run_again(const st_program *program, st_workspace *workspace,
                                const double *inputs, double *outputs, double *checks)
 {
-    if (workspace->has_row && has_lists(program, workspace) &&
+    if (workspace->has_row && has_rerun(program, workspace) &&
         run_dependents(program, workspace, inputs)) {
         st_scalars_give(program, workspace->scalars, outputs, checks);
+        if (++workspace->rerun->rows == ROWS_BEFORE_SHORT)
+            shorten(program, workspace, inputs);
         return ST_OK;
     }
+    if (workspace->rerun != NULL)
+        lengthen(program, workspace->rerun);
     st_alike_forget(workspace); /* lists of dependents need every value */
     st_status status = st_program_run_one(program, workspace, inputs, outputs, checks);
     workspace->has_row = status == ST_OK;

@@ -77,14 +77,14 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->copies = malloc((outputs + program->check_count + 1) * sizeof(st_copy));
     workspace->turns = malloc((program->instruction_count + 1) * sizeof(st_turn));
     workspace->fills = malloc((outputs + program->check_count + 1) * sizeof(st_fill));
-    workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(st_instruction));
-    workspace->scalar_inputs = calloc(program->sheet->input_count + 1, sizeof(uint32_t));
-    workspace->scalar_calls = calloc(program->call_count + 1, sizeof(uint32_t));
+    workspace->scalar_list = malloc((program->instruction_count + 1) * sizeof(st_instruction));
+    workspace->scalar_inputs = malloc((program->sheet->input_count + 1) * sizeof(uint32_t));
+    workspace->scalar_calls = malloc((program->call_count + 1) * sizeof(uint32_t));
     workspace->levels = calloc(program->slot_count + 1, sizeof(uint8_t));
-    workspace->needed = calloc(program->slot_count + 1, sizeof(bool));
-    workspace->places = calloc(program->slot_count + 1, sizeof(uint32_t));
-    workspace->last_use = calloc(program->slot_count + 1, sizeof(uint32_t));
-    workspace->free_places = calloc(program->slot_count + 1, sizeof(uint32_t));
+    workspace->needed = malloc((program->slot_count + 1) * sizeof(bool));
+    workspace->places = malloc((program->slot_count + 1) * sizeof(uint32_t));
+    workspace->last_use = malloc((program->slot_count + 1) * sizeof(uint32_t));
+    workspace->free_places = malloc((program->slot_count + 1) * sizeof(uint32_t));
     workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
     workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
     /* Some of the memory may be missing; what there is belongs to the workspace. */
@@ -119,18 +119,35 @@ st_workspace *st_workspace_create(const st_program *program)
     return workspace;
 }
 
+void st_rerun_drop(st_rerun *rerun, size_t input_count)
+{
+    for (size_t i = 0; i < input_count && rerun->dependents != NULL; i++) {
+        free(rerun->dependents[i]);
+        rerun->dependents[i] = NULL;
+    }
+}
+
+void st_rerun_destroy(st_rerun *rerun, size_t input_count)
+{
+    if (rerun == NULL)
+        return;
+    st_rerun_drop(rerun, input_count);
+    free(rerun->dependents);
+    free(rerun->counts);
+    free(rerun->reaches);
+    free(rerun->kept);
+    free(rerun->has_changed);
+    free(rerun->is_switch);
+    free(rerun);
+}
+
 void st_workspace_destroy(st_workspace *workspace)
 {
     if (workspace == NULL)
         return;
     st_product_destroy(workspace->product);
     st_alike_destroy(workspace->alike);
-    for (size_t i = 0; workspace->dependents != NULL && i < workspace->program->sheet->input_count;
-         i++)
-        free(workspace->dependents[i]);
-    free(workspace->dependents);
-    free(workspace->dependent_counts);
-    free(workspace->reaches);
+    st_rerun_destroy(workspace->rerun, workspace->program->sheet->input_count);
     free(workspace->scalars);
     free(workspace->varies);
     free(workspace->registers);

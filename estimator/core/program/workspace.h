@@ -40,16 +40,26 @@ typedef struct st_turn {
 typedef struct st_product_layout st_product_layout;
 typedef struct st_alike st_alike;
 
+/* Rows that run again; see rerun.c. */
+typedef struct st_rerun {
+    st_instruction **dependents; /* per input; NULL: not listed yet */
+    size_t *counts;
+    uint64_t *reaches; /* per input: the instructions that depend on it, a bit each */
+    uint64_t *kept;    /* instructions that short lists have, a bit each */
+    bool *has_changed; /* per input, ever */
+    bool *is_switch;   /* per input: short lists count on its value */
+    bool is_short;
+    size_t rows; /* since the lists were whole */
+} st_rerun;
+
 struct st_workspace {
     const st_program *program;
     st_product_layout *product; /* NULL: rows come one by one */
     st_kernels *kernels;
-    st_alike *alike; /* NULL: none yet; see alike.h */
-    bool has_alike;  /* a single row has run */
-    bool has_row;    /* of st_program_run_again: the scalars are those of its last row */
-    st_instruction **dependents; /* per input, see rerun.c; NULL: no row was run again */
-    size_t *dependent_counts;
-    uint64_t *reaches; /* per input: the instructions that depend on it, a bit each */
+    st_alike *alike;   /* NULL: none yet; see alike.h */
+    bool has_alike;    /* a single row has run */
+    bool has_row;      /* of st_program_run_again: the scalars are those of its last row */
+    st_rerun *rerun;   /* NULL: no row was run again */
     double *scalars;   /* per slot */
     bool *varies;      /* per slot, in the current run */
     double *registers; /* register_count blocks */
@@ -115,6 +125,10 @@ static inline double *st_register_of(const st_workspace *workspace, uint32_t slo
  * branches that no row takes.
  */
 void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_targets *targets);
+
+/* Lists are made again where they are asked for. */
+void st_rerun_drop(st_rerun *rerun, size_t input_count);
+void st_rerun_destroy(st_rerun *rerun, size_t input_count); /* NULL is fine */
 
 /* The branch that a settled condition takes; NULL where it takes none or is not settled. */
 const uint32_t *st_layout_branch(const st_workspace *workspace, const st_instruction *instruction);
