@@ -42,6 +42,8 @@ lacks() {
 tarball=$(bash "$here/dist.sh" "$root" "$work/dist" 2>"$log")
 verdict 'the tarball is written'
 version=$(basename -- "$tarball" .tar.gz)
+source=$work/source/$version
+rm -rf -- "$source" && mkdir -p -- "$work/source" && tar -C "$work/source" -xzf "$tarball"
 
 if wants dist; then
     (umask 077 && TZ=Asia/Tokyo bash "$here/dist.sh" "$root" "$work/again" >"$log" 2>&1) &&
@@ -106,7 +108,7 @@ fi
 
 if wants wheel && ! lacks 'a wheel' pip3 patchelf; then
     if /usr/bin/python3 -c 'import mesonpy' 2>/dev/null; then
-        /usr/bin/python3 -B "$root/tests/build/wheel.py" "$root" "$work/wheel" >"$log" 2>&1
+        /usr/bin/python3 -B "$root/tests/build/wheel.py" "$source" "$work/wheel" >"$log" 2>&1
         verdict 'a wheel of at most 8 MB is built, and works where nothing else is'
     else
         skipped 'a wheel' 'no python3-mesonpy'
@@ -151,7 +153,7 @@ try_static() {
     shift
     tree=$work/static/$version-linux-$machine
     program=$tree/bin/steptime
-    JOBS=${JOBS:-} bash "$here/static/build.sh" "$root" "$machine" "$work/static" >"$log" 2>&1
+    JOBS=${JOBS:-} bash "$here/static/build.sh" "$source" "$machine" "$work/static" >"$log" 2>&1
     verdict "static programs for $machine are built"
     ! readelf -d "$program" 2>"$log" | grep -q NEEDED
     verdict 'they need no library'
@@ -173,7 +175,7 @@ try_static() {
 if wants static && ! lacks "static programs" gcc ld objcopy; then
     try_static x86_64
     first=$(sha256sum <"$work/static/$version-linux-x86_64.tar.gz")
-    bash "$here/static/build.sh" "$root" x86_64 "$work/static" >"$log" 2>&1 &&
+    bash "$here/static/build.sh" "$source" x86_64 "$work/static" >"$log" 2>&1 &&
         [[ $first == "$(sha256sum <"$work/static/$version-linux-x86_64.tar.gz")" ]]
     verdict 'the static tarball has the same bytes again'
 fi
