@@ -6,7 +6,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_bool lacked;
+static atomic_ulong lacked; /* how often */
+static _Thread_local unsigned long before;
 static void (*end_program)(void);
 
 void st_oom_end_with(void (*end)(void))
@@ -18,12 +19,17 @@ void st_oom_note(void)
 {
     if (end_program != NULL)
         end_program();
-    atomic_store_explicit(&lacked, true, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&lacked, 1, memory_order_relaxed);
+}
+
+void st_oom_begin(void)
+{
+    before = atomic_load_explicit(&lacked, memory_order_relaxed);
 }
 
 bool st_oom_happened(void)
 {
-    return atomic_load_explicit(&lacked, memory_order_relaxed);
+    return atomic_load_explicit(&lacked, memory_order_relaxed) != before;
 }
 
 void st_oom_note_errno(int fault)

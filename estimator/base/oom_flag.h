@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether memory was lacking at any time since the process began. Code that asks aside - does this
- * plan fit, is there such a folder - takes a failed allocation for "no" and goes on; the program
- * looks here before it writes a result, so that none of those answers is ever part of one.
+ * Whether memory was lacking at any time since the process, or what a program calls in its own
+ * process, began. Code that asks aside - does this plan fit, is there such a folder - takes a
+ * failed allocation for "no" and goes on; the program looks here before it writes a result, so that
+ * none of those answers is ever part of one.
  */
 #ifndef STEPTIME_BASE_OOM_FLAG_H
 #define STEPTIME_BASE_OOM_FLAG_H
@@ -17,6 +18,8 @@ void st_oom_note(void);
  */
 void st_oom_end_with(void (*end)(void));
 void st_oom_note_errno(int fault); /* an errno: notes that of memory */
+/* What happened before, on whatever thread, is no concern of what this thread does from now on. */
+void st_oom_begin(void);
 bool st_oom_happened(void);
 
 /* opendir, which allocates. */

@@ -165,6 +165,7 @@ st_status cli_call(const cli_program *program, const char *const *words, size_t 
     if (status != ST_OK)
         return status;
     const cli_program *outer = cli_running();
+    st_oom_begin();
     cli_run run = {.arena = st_arena_create(),
                    .errors = errors != NULL ? errors : st_errors_create(),
                    .called = true,

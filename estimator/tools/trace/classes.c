@@ -74,30 +74,42 @@ static st_status read_classes(const st_yaml_node *root, st_arena *arena, st_trac
 
 /* The library's own, read once and kept. */
 static struct {
-    pthread_once_t once;
-    st_arena *arena; /* lives as long as the program */
+    pthread_mutex_t lock;
+    st_arena *arena; /* lives as long as the program; NULL: not read yet */
     st_trace_classes classes;
-} own = {.once = PTHREAD_ONCE_INIT};
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void read_own(void)
+static st_status read_own(void *context)
 {
     const st_place nowhere = {0};
     const st_yaml_node *root = NULL;
     st_source source = {0};
-    st_arena *arena = own.arena = st_xarena();
+    st_trace_classes *classes = context;
+    st_arena *arena = st_xarena();
     st_errors *errors = st_xmemory(st_errors_create());
     st_status status =
         st_file_read("<embedded>/configs/kernels/classes.yaml", nowhere, arena, &source, errors);
     if (status == ST_OK)
         status = st_yaml_read(&source, arena, &root, errors);
     if (status == ST_OK)
-        (void)read_classes(root, arena, &own.classes, errors);
+        status = read_classes(root, arena, classes, errors);
     st_errors_destroy(errors);
+    if (st_xstatus(status) == ST_OK)
+        own.arena = arena;
+    return status;
 }
 
 static const st_trace_classes *own_classes(void)
 {
-    (void)pthread_once(&own.once, read_own);
+    st_status status = ST_OK;
+    (void)pthread_mutex_lock(&own.lock);
+    if (own.arena == NULL) {
+        st_trace_classes classes = {0};
+        status = st_xcall(read_own, &classes);
+        own.classes = classes;
+    }
+    (void)pthread_mutex_unlock(&own.lock);
+    st_xdone(status != ST_ERR_MEMORY);
     return &own.classes;
 }
 

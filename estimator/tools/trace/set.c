@@ -10,7 +10,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,8 +254,6 @@ st_status st_trace_check_job(st_trace *const *ranks, size_t count, bool partial,
     return status == ST_OK && count > 1 ? check_sequences(ranks, count, errors) : status;
 }
 
-enum { MOST_WORKERS = 16 };
-
 /* Ranks of one job are recorded together; clocks of hosts differ by far less. */
 static const int64_t MOST_APART_NS = INT64_C(60) * 1000000000;
 
@@ -338,13 +335,13 @@ static st_status find_files(finder *f, const char *const *paths, size_t count)
     return status;
 }
 
-static void *read_files(void *context)
+static st_status read_files(void *context)
 {
     finder *f = context;
     for (;;) {
         size_t i = atomic_fetch_add(&f->next, 1);
         if (i >= f->count)
-            return NULL;
+            return ST_OK;
         found_file *file = &f->files[i];
         file->errors = st_xmemory(st_errors_create());
         file->status = st_trace_read_part(&(st_trace_part){file->path, file->part}, f->options,
@@ -546,18 +543,9 @@ st_status st_trace_set_read(const char *const *paths, size_t count, const st_tra
     finder f = {.arena = st_xarena(), .options = options, .errors = errors};
     st_status status = find_files(&f, paths, count);
     if (status == ST_OK) {
-        /* This thread reads, too: it works alone where no other can be started. */
-        pthread_t workers[MOST_WORKERS] = {0};
-        long processors = sysconf(_SC_NPROCESSORS_ONLN);
-        size_t wanted = processors > 1 ? (size_t)processors - 1 : 0;
-        size_t started = 0;
-        wanted = wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
-        while (started + 1 < f.count && started < wanted &&
-               pthread_create(&workers[started], NULL, read_files, &f) == 0)
-            started++;
-        (void)read_files(&f);
-        for (size_t i = 0; i < started; i++)
-            (void)pthread_join(workers[i], NULL);
+        const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        const size_t readers = processors > 1 ? (size_t)processors : 1;
+        st_xteam(read_files, &f, readers < f.count ? readers : f.count);
         status = gather(&f);
     }
     if (status == ST_OK)

@@ -2,7 +2,8 @@
 /*
  * Memory, or the end of the program. A tool has nothing to save when memory runs out: it says so,
  * removes its temporary files and exits, as git's xmalloc does. Code that uses these functions
- * does not ask whether memory came.
+ * does not ask whether memory came. Called in the process of another program, that code jumps back
+ * to the call, and what it holds is lost (decision 0079).
  */
 #ifndef STEPTIME_TRACE_XALLOC_H
 #define STEPTIME_TRACE_XALLOC_H
@@ -17,6 +18,13 @@ ST_NEVER_NULL void *st_xmemory(void *memory);
 void st_xdone(bool done);
 /* The same for a status, and hands on every other one. */
 st_status st_xstatus(st_status status) ST_NODISCARD;
+
+/* Calls; ST_ERR_MEMORY where memory runs out on this thread, or on one of a team that it starts. */
+st_status st_xcall(st_status (*call)(void *context), void *context);
+
+enum { ST_XTEAM_MOST = 16 };
+/* Up to `count` threads, this one among them, work at the same; returns when all of them have. */
+void st_xteam(st_status (*work)(void *context), void *context, size_t count);
 
 /* Zeroed memory and texts of an arena. */
 ST_NEVER_NULL void *st_xalloc(st_arena *arena, size_t count, size_t size_bytes);

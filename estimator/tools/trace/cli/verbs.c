@@ -906,7 +906,23 @@ static const cli_verb *const verbs[] = {
 const cli_program cli_trace_program = {
     .verbs = verbs, .verb_count = ST_COUNT(verbs), .mark = CLI_TOOL_MARK("trace")};
 
+typedef struct trace_call {
+    const char *const *words;
+    size_t count;
+    st_answer *answer;
+    st_errors *errors;
+} trace_call;
+
+static st_status run_call(void *context)
+{
+    const trace_call *call = context;
+    return cli_call(&cli_trace_program, call->words, call->count, call->answer, call->errors);
+}
+
 st_status st_trace_run(const char *const *words, size_t count, st_answer *answer, st_errors *errors)
 {
-    return cli_call(&cli_trace_program, words, count, answer, errors);
+    const cli_program *outer = cli_running();
+    st_status status = st_xcall(run_call, &(trace_call){words, count, answer, errors});
+    cli_set_program(outer);
+    return status;
 }
