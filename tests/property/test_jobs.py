@@ -25,7 +25,21 @@ FASTER_KEYS = re.compile(
 ROUNDED = 1e-4  # of a step: what messages use of links and NICs is a mean over kinds and passes of layers
 SEARCHED = re.compile(r"parallel\.schedule=(zero_bubble_2|zero_bubble_v|v_half|v_min)")  # their order, by the passes' times
 REPLAYS, REPLAYED_CLOSELY, REPLAYED_AT_ALL = 350, 0.001, 0.02  # jobs, of which nine in ten; all of them
-MOST_REPLAYED_APART = 0.01  # share of jobs beyond, with slowdown of overlapped work (decision 0084)
+KNOWN = {  # jobs whose replay was 2 to 6 % off
+    "a pass waits for its host a tenth of its time, and its messages fill the links":
+        "cluster=jean-zay-a100 cluster.nodes=16 cluster.gpus_per_node=8 model=moye-mixtral-16x7b stack=megatron-core "
+        "parallel.tp=8 parallel.pp=1 parallel.dp=8 parallel.cp=2 parallel.zero=3 parallel.ep=16 parallel.expert_tp=8 "
+        "parallel.sequence_parallel=false parallel.dispatcher=allgather batch.micro=1 batch.global=184 "
+        "batch.sequence=1024 recompute=full overlap.cp=1 overlap.ep=0.0455 constants.overlap_slowdown=1.4564",
+    "the last stage has a large output layer, the first one hides the gradients":
+        "cluster=dgx-a100 cluster.nodes=1024 cluster.gpus_per_node=8 model=nemotron4-15b stack=torchtitan "
+        "parallel.tp=8 parallel.pp=8 parallel.dp=64 parallel.cp=2 parallel.zero=0 parallel.sequence_parallel=true "
+        "batch.micro=2 batch.global=128 batch.sequence=2048 recompute=full overlap.tp=0 overlap.cp=0.3206",
+    "weights are gathered while separate weight gradients are computed":
+        "cluster=dgx-h100 cluster.nodes=64 cluster.gpus_per_node=8 model=deepseek-v2-lite stack=llm-foundry "
+        "parallel.tp=8 parallel.pp=8 parallel.dp=2 parallel.cp=4 parallel.zero=3 parallel.ep=8 "
+        "parallel.schedule=zero_bubble_2 parallel.sequence_parallel=false parallel.dispatcher=hybridep batch.micro=2 "
+        "batch.global=64 batch.sequence=4096 recompute=none overlap.gradients=0 train.task=lora train.lora_rank=82"}
 SHOWN = 40
 
 
@@ -49,7 +63,7 @@ class Jobs:
         self.random = random
         self.server = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.faults, self.counts = {}, {"jobs": 0, "changes": 0, "faster devices": 0, "slower by another order": 0,
-                                    "bytes": 0, "replays": 0, "replays further off": 0, "replays over 2 %": 0}
+                                    "bytes": 0, "replays": 0, "replays further off": 0}
 
     def ask(self, line):
         self.server.stdin.write(line + "\n")
@@ -229,9 +243,7 @@ def expect_replay(jobs):
     jobs.counts["replays"] += 1
     jobs.counts["replays further off"] += off > REPLAYED_CLOSELY
     if off > REPLAYED_AT_ALL:
-        jobs.counts["replays over 2 %"] += 1
-        if jobs.counts["replays over 2 %"] > 2 + MOST_REPLAYED_APART * jobs.counts["replays"]:
-            jobs.fault("replay and estimate differ", f"{step!r} s replayed, {closed!r}")
+        jobs.fault("replay and estimate differ", f"{step!r} s replayed, {closed!r}")
 
 
 def expect_faster(jobs, number, key, value, most):
@@ -298,8 +310,20 @@ def test_properties_of_jobs(random):
             jobs.vary()
             expect_job(jobs, random)
     assert jobs.counts["jobs"] >= JOBS, f"{jobs.counts['jobs']} jobs of {JOBS}"
+    while jobs.counts["replays"] < min(REPLAYS, JOBS):
+        if jobs.load(draw_job(random)):
+            expect_replay(jobs)
     jobs.end()
     assert jobs.counts["replays further off"] <= max(0.1 * jobs.counts["replays"], 5), jobs.counts
+
+
+def test_known_jobs(random):
+    jobs = Jobs(random)
+    for what, sets in KNOWN.items():
+        assert jobs.load(["sheet=megatron", *sets.split()]), what
+        expect_replay(jobs)
+        assert jobs.counts["replays further off"] == 0, what
+    jobs.end()
 
 
 if __name__ == "__main__":

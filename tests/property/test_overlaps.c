@@ -71,8 +71,7 @@ static double work_between(const st_graph *graph, const st_replay *replay, st_ta
     for (st_task_id other = 0; other < st_graph_task_count(graph); other++) {
         st_task_view view = st_graph_task(graph, other);
         st_task_time time = st_replay_task(replay, other);
-        if (other != task && view.rank == rank && view.work != ST_WORK_NONE &&
-            time.start_ns <= from && time.end_ns >= to) {
+        if (other != task && view.rank == rank && time.start_ns <= from && time.end_ns >= to) {
             beside[count++] = other;
         }
     }

@@ -411,7 +411,11 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
         if (gathers)
             wait_for_weights(queue, now,
                              queue->due[queue->computed++ % ((uint64_t)data->prefetch + 1)]);
+        if (i == 0 && pass->first)
+            replay->walk->begins[pass->stage].all[timed->slowed ? SLOWED : EVEN] = *now;
         run_part(timed, layers, queue, now);
+        if (gathers) /* also while weight gradients follow */
+            gather_ahead(replay, pass->stage, queue);
         if (reduces) {
             queue->asked_gradients += data->reduce_hidden / layers;
             *now += data->reduce_exposed / layers;
@@ -479,11 +483,8 @@ static size_t run_passes(const pass_replay *replay, const st_walk_pass *passes)
         time += walk->times[(size_t)passes->place * ST_PASS_KINDS + passes->kind].alone;
     now->bare = st_later(ready.bare, now->bare);
     now->sending = st_later(ready.sending, now->sending);
-    if (passes->first) {
+    if (passes->first)
         walk->begins[stage] = *now;
-        for (int mode = 0; mode < replay->modes; mode++)
-            walk->begins[stage].all[mode] = fmax(ready.all[mode], now->all[mode]);
-    }
     now->bare += time;
     now->sending += time;
     for (int mode = 0; mode < replay->modes; mode++)

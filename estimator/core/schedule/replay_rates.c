@@ -102,6 +102,8 @@ static void refresh(st_rates *rates, size_t rank, int64_t now_ns)
     for (size_t i = 0; i < count && rates->status == ST_OK; i++) {
         st_task_id task = set[i];
         st_running *running = &rates->running[task];
+        if (st_graph_work(rates->graph, task) == ST_WORK_NONE)
+            continue;
         /* The others: the set with this task moved to its end. */
         set[i] = set[count - 1];
         double rate = rates->rule->rate(rates->rule->self, rates->graph, task, set, count - 1);
@@ -137,10 +139,8 @@ static void start(st_rates *rates, st_task_id task, int64_t now_ns)
     rates->replay->start_ns[task] = now_ns;
     rates->running[task] =
         (st_running){.left_ns = (double)duration_ns, .rate = 1, .since_ns = now_ns, .version = 1};
-    if (st_graph_work(rates->graph, task) == ST_WORK_NONE) {
+    if (st_graph_work(rates->graph, task) == ST_WORK_NONE)
         end_at(rates, task, now_ns);
-        return;
-    }
     rates->set[rates->set_first[rank] + rates->set_count[rank]++] = task;
     refresh(rates, rank, now_ns);
 }
@@ -175,14 +175,12 @@ static void finish(st_rates *rates, st_task_id task, int64_t now_ns)
     rates->replay->end_ns[task] = now_ns;
     rates->replay->last_ns = now_ns > rates->replay->last_ns ? now_ns : rates->replay->last_ns;
     rates->running[task].version++; /* no event is valid any more */
-    if (st_graph_work(rates->graph, task) != ST_WORK_NONE) {
-        st_task_id *set = &rates->set[rates->set_first[rank]];
-        size_t i = 0;
-        while (set[i] != task)
-            i++;
-        set[i] = set[--rates->set_count[rank]];
-        refresh(rates, rank, now_ns);
-    }
+    st_task_id *set = &rates->set[rates->set_first[rank]];
+    size_t place = 0;
+    while (set[place] != task)
+        place++;
+    set[place] = set[--rates->set_count[rank]];
+    refresh(rates, rank, now_ns);
     for (uint32_t i = rates->after_first[task]; i < rates->after_first[task + 1]; i++)
         if (--rates->waits[rates->after[i]] == 0)
             release(rates, rates->after[i], now_ns);

@@ -193,7 +193,8 @@ ST_API st_status st_replay_run(st_replay *replay, st_errors *errors) ST_NODISCAR
 
 /*
  * How fast a task runs while others run concurrently with it on its rank, from 1e-6 to 1 (alone).
- * Asked whenever that set changes, for tasks that keep a device busy; others always run at 1.
+ * Asked whenever that set changes, for tasks that keep a device busy; others always run at 1, and
+ * are among those that run concurrently.
  */
 typedef struct st_rate_rule {
     double (*rate)(void *self, const st_graph *graph, st_task_id task, const st_task_id *others,
