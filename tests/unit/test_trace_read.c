@@ -134,6 +134,18 @@ TEST(test_refusals)
     st_arena_destroy(arena);
 }
 
+/* Values that are passed as one may have many lines; what is wrong behind them has its place. */
+TEST_WITH(test_places_behind_lines, make_errors, drop_errors)
+{
+    check_refused(
+        "{\"traceEvents\": [\n  {\"ph\": \"X\", \"cat\": \"cpu_op\",\n    \"args\": {\n"
+        "      \"Dims\": [[32, 64],\n [], [2.385, -1e3]], \"of\": {}\n    },\n    \"ts\": 07}]}",
+        "t.json:7:11: error: this is not JSON", *state);
+    check_refused("{\"traceEvents\": [\n  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"args\": {\n"
+                  "      \"Dims\": [[32, 64],\n [1, ]], \"of\": {}}}]}",
+                  "t.json:4:6: error: this is not JSON", *state);
+}
+
 TEST(test_classes)
 {
     static const struct {

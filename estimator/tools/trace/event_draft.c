@@ -104,6 +104,14 @@ bool st_whole_value(const char *text, size_t length, int64_t *value)
 static bool read_whole(st_scan *scan, int64_t *value)
 {
     st_scan_span text;
+    uint64_t digits = 0;
+    int decimals = 0;
+    size_t at = scan->at;
+    if (st_scan_usual_number(scan, &digits, &decimals) && decimals == 0) {
+        *value = (int64_t)digits;
+        return true;
+    }
+    scan->at = at;
     char c = st_scan_peek(scan);
     if (c != '"' && c != '-' && !st_is_digit(c))
         return st_scan_skip(scan);
@@ -135,7 +143,19 @@ static bool is_wrong(st_draft *draft, st_place place, const char *wrong, const c
 static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draft *draft,
                       bool *given)
 {
+    static const uint64_t scales[] = {1000, 100, 10, 1}; /* by decimals, which end at a ns */
     st_scan_span text;
+    uint64_t digits = 0;
+    int decimals = 0;
+    size_t at = scan->at;
+    if (st_scan_usual_number(scan, &digits, &decimals) && decimals <= NS_DIGITS &&
+        digits <= (uint64_t)MOST_NS / scales[decimals]) {
+        *time_ns = (int64_t)(digits * scales[decimals]);
+        draft->has_decimals = draft->has_decimals || (decimals > 0 && digits > 0);
+        *given = true;
+        return true;
+    }
+    scan->at = at;
     char c = st_scan_peek(scan);
     st_place place = st_scan_place(scan);
     if (c != '"' && c != '-' && !st_is_digit(c)) {
@@ -164,6 +184,16 @@ static bool read_mark(st_scan *scan, st_mark *mark)
     if (c != '"' && c != '-' && (c < '0' || c > '9'))
         return st_scan_skip(scan);
     mark->given = true;
+    uint64_t digits = 0;
+    int decimals = 0;
+    size_t at = scan->at;
+    if (st_scan_usual_number(scan, &digits, &decimals) && decimals == 0) {
+        mark->number = (int64_t)digits;
+        mark->is_text = false;
+        mark->text = (st_scan_span){.start = scan->base + at, .length = (uint32_t)(scan->at - at)};
+        return true;
+    }
+    scan->at = at;
     if (c != '"') {
         if (!st_scan_number(scan, &text))
             return false;
@@ -256,9 +286,24 @@ static bool read_list(st_scan *scan, st_scan_span *text)
     return true;
 }
 
+/* False for most keys of which no value is kept, by length and first letter alone. */
+static bool may_be_kept(const char *key, size_t length)
+{
+#define ONE(n) (UINT64_C(1) << (n))
+    static const uint64_t lengths = ONE(3) | ONE(4) | ONE(5) | ONE(6) | ONE(8) | ONE(10) | ONE(11) |
+                                    ONE(13) | ONE(14) | ONE(15) | ONE(18) | ONE(19) | ONE(33);
+    static const uint64_t letters = ONE('c' & 63) | ONE('d' & 63) | ONE('s' & 63) | ONE('w' & 63) |
+                                    ONE('g' & 63) | ONE('I' & 63) | ONE('O' & 63) | ONE('G' & 63) |
+                                    ONE('S' & 63) | ONE('D' & 63) | ONE('C' & 63) | ONE('P' & 63);
+#undef ONE
+    return length < 64 && (lengths >> length & letters >> (*key & 63) & 1) != 0;
+}
+
 static bool read_argument(st_scan *scan, st_draft *draft, st_scan_span key)
 {
     const char *name = st_scan_text(scan, key);
+    if (draft->details == NULL && !may_be_kept(name, key.length))
+        return st_scan_skip(scan);
     int64_t *number = find_place(draft, number_keys, ST_COUNT(number_keys), name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
@@ -300,7 +345,11 @@ static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)
     if (key_is(name, key.length, "args")) {
         st_scan_span arg_key;
         bool started = false;
-        if (st_scan_peek(scan) != '{')
+        /* Of operators no argument is kept. */
+        bool wanted =
+            draft->details != NULL || draft->marked != NULL ||
+            !key_is(st_scan_text(scan, draft->category), draft->category.length, "cpu_op");
+        if (!wanted || st_scan_peek(scan) != '{')
             return st_scan_skip(scan);
         if (!st_scan_enter(scan, '{'))
             return false;

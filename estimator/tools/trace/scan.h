@@ -82,6 +82,9 @@ bool st_scan_held_key(st_scan *scan, bool *started, st_scan_span *key);
 bool st_scan_item(st_scan *scan, bool *started);
 
 bool st_scan_string(st_scan *scan, st_scan_span *text);
+/* The value of a number as most are: at most 18 digits, also behind a point, neither sign nor
+ * exponent, all in the window. False and nothing done for others, and for what is none. */
+bool st_scan_usual_number(st_scan *scan, uint64_t *digits, int *decimals);
 /* inf, nan and the like have length 0. */
 bool st_scan_number(st_scan *scan, st_scan_span *text);
 /* Bytes of a number as JSON spells it, 0 for none; something other than a digit follows it. */
