@@ -726,7 +726,8 @@ def refer_work(r):
     for i in range(STAGES):
         r.M_work[i] = (again_on(r, i) + r.w * (2 * r.n * x.h + most_of_kinds(r, gradients))
                        + (0 if x.fused_wgrad > 0 else r.w * x.h * r.up * r.f / x.t))
-    r.M_logits = x.logit_bytes * r.n * r.V / x.t
+    r.M_logits = max(x.logit_bytes * r.n * r.V / x.t,
+                     min(x.logit_bytes, r.w) * r.n * r.V / x.t + 2 * r.w * r.n * x.h + r.w * x.h * r.V / x.t)
     r.M_gathered = 0
     if r.keeps_whole and x.zero > 2:
         r.M_gathered = (r.w + 4) * (r.P_most + r.P_most_experts)
@@ -790,6 +791,16 @@ def refer_split_states(r):
         r.frees[BY_EXPERTS] = (1 - x.ep / most) * experts * held
 
 
+def grows_with_sequences(r):
+    """Working set of the worst stage without the gradient of a weight."""
+    x = r.x
+    loss = r.worst == LAST or r.worst == FIRST and x.p <= 1
+    active = max(r.M_work[r.worst], r.M_logits) if loss else r.M_work[r.worst]
+    if active > r.M_logits:
+        return active - (0 if x.fused_wgrad > 0 else r.w * x.h * r.up * r.f / x.t)
+    return active - (r.w * x.h * r.V / x.t if r.M_logits > x.logit_bytes * r.n * r.V / x.t else 0)
+
+
 def refer_remedies(r):
     x = r.x
     kept = r.stage[r.worst] * r.in_flight[r.worst]
@@ -800,7 +811,7 @@ def refer_remedies(r):
     if r.norm_split < x.t:
         r.frees[BY_SEQUENCE] = (kept * (r.A_input if x.recompute == FULL else most_of_kinds(r, r.A_whole))
                                 * (1 - 1 / x.t))
-    r.frees[BY_MICRO_BATCH] = max(r.M_work[r.worst], r.M_logits) * (1 - 1 / x.b)
+    r.frees[BY_MICRO_BATCH] = grows_with_sequences(r) * (1 - 1 / x.b)
     if x.schedule != GPIPE:
         r.frees[BY_MICRO_BATCH] += layers * max(1 - min(r.m * x.b, x.p) / (x.b * r.in_flight[FIRST]), 0)
 

@@ -367,7 +367,9 @@ def expect_work(b, r):
     elif x.zero > 2:
         gathered = (x.prefetch + 2) * r.w * whole / x.L
     b.expect("M_gradients", widest)
-    b.expect("M_logits", (x.logit_bytes + waiting) * r.n * V / r.t)
+    output = 2 * r.w * r.n * x.h + (r.w * x.h * V / r.t if x.task != LORA else 0)
+    behind = min(x.logit_bytes, r.w) * r.n * V / r.t + output
+    b.expect("M_logits", max(x.logit_bytes * r.n * V / r.t, behind) + waiting * r.n * V / r.t)
     b.expect("M_gathered", gathered)
     b.expect("M_buffers", (x.buffers if x.t * x.cp * x.p * x.d > 1 else 0) + (x.graph_memory if keeps else 0))
 
