@@ -57,12 +57,28 @@ def queue_of_one():
     return [[e for i in range(500) for e in (call(i + 1, 50 * i, 48 if i else 3), kernel(i + 1, 5 + 50 * i, 50))]]
 
 
+def waits_for_itself():
+    """Each rank's launch of its send waits in a queue of one for its receive, which waits for the other's send."""
+    def rank(mine, other):
+        events = []
+        for i in range(200):
+            at = 400 * i
+            events += [call(2 * i + 1, at, 3), kernel(2 * i + 1, at + 5, 190, 7, "ncclDevKernel_SendRecv", **{
+                "Collective name": "recv", "Process Group Ranks": "[0, 1]", "Process Group Name": "1", "Seq": 2 * i + other,
+                "Group size": 2})]
+            events += [call(2 * i + 2, at + 3, 194), kernel(2 * i + 2, at + 198, 180, 8, "ncclDevKernel_SendRecv", **{
+                "Collective name": "send", "Process Group Ranks": "[0, 1]", "Process Group Name": "1", "Seq": 2 * i + mine,
+                "Group size": 2})]
+        return events
+    return [rank(0, 1), rank(1, 0)]
+
+
 def streams():
     return [[e for i in range(100_000) for e in (call(i + 1, 3 * i), kernel(i + 1, 5 + 3 * i, 2, i))]]
 
 
 CASES = [(orphans, "", 0), (half_a_pair, "1 sends or receives have no partner", 0), (clocks_apart, "its clock is", 0), (crossed, "", None),
-         (queue_of_one, "", 0), (streams, "too many streams", 1)]
+         (queue_of_one, "", 0), (waits_for_itself, "tasks wait for each other", 1), (streams, "too many streams", 1)]
 
 
 def main():

@@ -778,7 +778,6 @@ static void wait_for_begin(builder *b, const rank_build *r, uint32_t event, st_t
 /* Edges and blockers that had to wait until all tasks of the rank are there. */
 static void end_rank(builder *b, rank_build *r, size_t first)
 {
-    const st_trace *trace = r->order->trace;
     /* Blockers of the rank become tasks, which are all there now. */
     st_delay *delays = b->out->delays;
     for (size_t i = first; i < b->out->delay_count; i++)
@@ -791,9 +790,6 @@ static void end_rank(builder *b, rank_build *r, size_t first)
         else
             add_edge(b, r->out->tasks[late->event], late->task, late->kind);
     }
-    for (size_t i = 0; i < trace->event_count; i++)
-        if (!st_trace_is_gpu(&trace->events[i]))
-            r->out->tasks[i] = r->out->hosts[i] = ST_TASK_NONE;
 }
 
 static void build_rank(builder *b, rank_build *r)
@@ -1034,6 +1030,15 @@ static void warn_alone(builder *b)
     }
 }
 
+/* Lists of a rank forget the tasks of calls, which building alone needs. */
+static void forget_calls(rank_build *r)
+{
+    const st_trace *trace = r->out->trace;
+    for (size_t i = 0; i < trace->event_count; i++)
+        if (!st_trace_is_gpu(&trace->events[i]))
+            r->out->tasks[i] = r->out->hosts[i] = ST_TASK_NONE;
+}
+
 static st_status build(builder *b)
 {
     st_trace_graph *out = b->out;
@@ -1111,6 +1116,8 @@ static st_status build(builder *b)
     for (size_t i = 0; i < count && b->status == ST_OK; i++)
         build_rank(b, &b->ranks[i]);
     add_arrivals(b);
+    for (size_t i = 0; i < count; i++)
+        forget_calls(&b->ranks[i]);
     return b->status;
 }
 

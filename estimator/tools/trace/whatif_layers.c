@@ -83,7 +83,7 @@ static void share_clear(st_whatif *w)
     }
 }
 
-/* --- stages of one layer -----------------------------------------------------------------------
+/* --- layers by what stages have in common --------------------------------------------------------
  */
 
 /* Tasks of a rank between two of its messages, by launch. */
@@ -151,18 +151,58 @@ static uint32_t place_of(const pass_list *list, const pass *one, const pass_list
     return one->end;
 }
 
-static void add_single(st_whatif *w, st_repeats *found, uint32_t first, uint32_t period)
+/* Of kernels that are several layers, those of one. */
+static void keep_period(const pass_list *list, st_repeat *kernels)
 {
-    st_repeat run = {.first = first, .period = period, .layers = 1};
-    ST_XAPPEND(w->arena, found->items, found->count, run);
+    for (uint32_t period = 1; period < kernels->period; period++) {
+        uint32_t i = period;
+        while (i < kernels->period && strcmp(name_at(list, kernels->first + i),
+                                             name_at(list, kernels->first + i - period)) == 0)
+            i++;
+        if (i == kernels->period && kernels->period % period == 0)
+            kernels->period = period;
+    }
+}
+
+/* A rank's layers, which have these kernels forward and backward: as many in every pass; 0 where
+ * that is not so. */
+static uint32_t count_kernels(st_whatif *w, const pass_list *list, const pass_list *first,
+                              const st_repeat *kernels, st_repeats *found)
+{
+    size_t seen[2] = {0, 0};
+    uint32_t layers = 0;
+    found->items = NULL;
+    found->count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t k = 0; k < 2 && kernels[k].period > 0; k++) {
+            pass rest = list->items[i];
+            st_repeat run = {.first = place_of(list, &rest, first, &kernels[k]),
+                             .period = kernels[k].period};
+            rest.first = run.first;
+            while (rest.first < rest.end &&
+                   place_of(list, &rest, first, &kernels[k]) == rest.first) {
+                rest.first += run.period;
+                run.layers++;
+            }
+            if (run.layers == 0)
+                continue;
+            if ((layers > 0 && run.layers != layers) ||
+                place_of(list, &rest, first, &kernels[k]) < rest.end)
+                return 0;
+            layers = run.layers;
+            ST_XAPPEND(w->arena, found->items, found->count, run);
+            seen[k]++;
+        }
+    return seen[0] > 0 && seen[0] == seen[1] ? layers : 0;
 }
 
 /*
- * Stages of a single layer: what one ends with before it sends forward, the next one begins with
- * after it has received; what that ends with before it sends back, the first one begins with. All
- * ranks have these kernels once in every pass. False where that is not so.
+ * Stages of few layers: what one ends with before it sends forward, the next one begins with after
+ * it has received; what that ends with before it sends back, the first one begins with. All ranks
+ * have these kernels in every pass, as often as they have layers, which make up those of the job.
+ * False where that is not so.
  */
-static bool find_single(st_whatif *w)
+static bool find_common(st_whatif *w, double given)
 {
     pass_list *lists = st_xalloc(w->arena, rank_count(w), sizeof *lists);
     const size_t stages[2] = {w->stages.ranks[0], w->stages.ranks[1]};
@@ -186,28 +226,22 @@ static bool find_single(st_whatif *w)
                 kernels[1] = (st_repeat){.first = first->items[k].first, .period = backward};
         }
     }
+    keep_period(first, &kernels[0]);
+    keep_period(first, &kernels[1]);
+    double sum = 0;
     for (size_t r = 0; r < rank_count(w); r++) {
         st_repeats *found = &w->repeats[r];
-        size_t seen[2] = {0, 0};
-        found->items = NULL;
-        found->count = 0;
-        for (size_t i = 0; i < lists[r].count; i++)
-            for (size_t k = 0; k < ST_COUNT(kernels) && kernels[k].period > 0; k++) {
-                uint32_t at = place_of(&lists[r], &lists[r].items[i], first, &kernels[k]);
-                if (at == lists[r].items[i].end)
-                    continue;
-                add_single(w, found, at, kernels[k].period);
-                seen[k]++;
-            }
-        if (seen[0] == 0 || seen[0] != seen[1])
+        found->layers = count_kernels(w, &lists[r], first, kernels, found);
+        if (found->layers == 0)
             return false;
-        found->layers = 1;
         found->is_given = true;
         found->is_nested = false;
         found->folded = 1;
         st_repeats_cover(w->graph->set->ranks[r], found);
     }
-    return true;
+    for (uint32_t s = 0; s < w->stages.count; s++)
+        sum += w->repeats[w->stages.ranks[s]].layers;
+    return sum == given;
 }
 
 /* --- numbers -----------------------------------------------------------------------------------
@@ -228,7 +262,7 @@ static double sum_layers(const st_whatif *w)
  * Stages with numbers of their own: those that are clear, and what is left of the given number on
  * the others, alike.
  */
-static void find_uneven(st_whatif *w, double given)
+static bool find_uneven(st_whatif *w, double given)
 {
     double rest = given;
     size_t unclear = 0;
@@ -243,6 +277,10 @@ static void find_uneven(st_whatif *w, double given)
         for (size_t r = 0; r < rank_count(w); r++)
             if (!st_repeats_are_layers(&w->repeats[r]))
                 find_rank(w, r, (uint32_t)(rest / (double)unclear), &w->repeats[r]);
+    double sum = 0;
+    for (uint32_t s = 0; s < w->stages.count; s++)
+        sum += w->repeats[w->stages.ranks[s]].layers;
+    return given == 0 || sum == given;
 }
 
 /*
@@ -358,9 +396,12 @@ static void find_ranks(st_whatif *w, double given)
         unfold_layers(w, given);
     bool found = w->folded > 0 || (each > 1 && has_on_all(w, each));
     if (!found && each == 1 && knows_stages(w))
-        found = find_single(w);
-    if (!found && knows_stages(w))
-        find_uneven(w, given);
+        found = find_common(w, given);
+    if (!found && knows_stages(w) && !find_uneven(w, given)) {
+        found = find_common(w, given);
+        if (!found)
+            (void)find_uneven(w, given);
+    }
     if (!found)
         share_clear(w);
     for (uint32_t s = 1; s < w->stages.count && knows_stages(w); s++)
