@@ -23,6 +23,8 @@ static const st_path_entry entries[] = {
     {.name = "mi250x"},
     {.name = "a100-pcie-40gb"},
     {.name = "h200-nvl"},
+    {.name = "a10"},
+    {.name = "a10g"},
 };
 static const st_gpus gpus = {entries, sizeof entries / sizeof entries[0]};
 
@@ -103,6 +105,8 @@ TEST(devices_have_words_that_do_not_count)
         {"AMD Instinct MI210", "mi210"},
         {"NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"},
         {"NVIDIA H200 NVL", "h200-nvl"},
+        {"NVIDIA A10", "a10"},
+        {"NVIDIA A10G", "a10g"},
         {"gfx90a:sramecc+:xnack-", NULL},
         {"AMD Instinct MI350X", NULL},
         {"AMD Instinct MI300A", NULL},
