@@ -308,9 +308,14 @@ int main(int argc, char **argv)
     try_keys(own);
     try_queue();
     try_cancel();
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (strcmp(mode, "dies") == 0 && rank == 1)
+        abort();
+    if (strcmp(mode, "never") == 0)
+        wait_for("weights");
     comm_t whole = group_of("world", world, rank);
     MUST(ncclAllReduce(numbers, numbers, COUNT, NCCL_FLOAT, NCCL_SUM, whole, NULL));
-    if (argc > 1 && strcmp(argv[1], "tensor") == 0) {
+    if (strcmp(mode, "tensor") == 0) {
         char name[32];
         snprintf(name, sizeof name, "tensor %d", rank / GROUP);
         comm_t part = group_of(name, GROUP, rank % GROUP);

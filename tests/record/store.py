@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 STEPTIME, PROGRAM = sys.argv[1:3]
 failures = []
@@ -46,6 +47,15 @@ for options in (['--rank', '17', '--world', '64'], ['--ranks', '64', '--selectiv
     expect(options, (said.get('verdict'), said.get('unique_processes'), said.get('keys_stood_in', 0) > 0,
                      priced.get('world'), priced.get('unmatched')),
            ('recorded', 1, True, int(options[1] if options[0] == '--ranks' else options[3]), 0))
+
+# A rank that dies, and keys that nobody sets: the others end when they can only wait, long before --limit.
+for options, words, message in ((['--ranks', '5'], ['dies'], 'rank 1 was killed by signal 6'),
+                                (['--ranks', '5'], ['dies'], "rank 4 waited for the key 'store_based_barrier_key:world:last_worker'"),
+                                (['--ranks', '5'], ['never'], "rank 3 waited for the key 'weights' of the store"),
+                                (['--ranks', '24', '--each'], ['never'], "rank 23 waited for the key 'weights'")):
+    began = time.monotonic()
+    said, _ = record(options, words, 1, message)
+    expect([*options, *words], (said.get('verdict'), time.monotonic() - began < 40), ('failed', True))
 
 # MASTER_PORT of the environment is the store's, where it can be.
 record(['--ranks', '4'], ['world'], 1, 'invalid port', MASTER_PORT='65536')

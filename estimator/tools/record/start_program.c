@@ -42,7 +42,8 @@ struct st_fleet {
     st_launch_end *ends; /* of each process */
     size_t end_count;
     size_t alive;
-    double said_s; /* when progress was said; 0: not yet */
+    double said_s;  /* when progress was said; 0: not yet */
+    double stuck_s; /* since when all are known to wait for ever; 0: they are not */
 };
 
 static uint64_t now_ns(void)
@@ -163,10 +164,12 @@ static void poll_all(st_fleet *fleet)
         }
         /* Ends a process group that is over its time: first politely. */
         double over_s = seconds() - process->start_s - fleet->request.limit_s;
-        if (fleet->request.limit_s <= 0 || over_s <= 0)
+        bool is_late = fleet->request.limit_s > 0 && over_s > 0;
+        if (!is_late && fleet->stuck_s <= 0)
             continue;
-        end->over_time = true;
-        end->waited = process->still_ns != 0;
+        over_s = is_late ? over_s : seconds() - fleet->stuck_s;
+        end->over_time = end->over_time || (is_late && end->awaits == NULL);
+        end->waited = process->still_ns != 0 && !fleet->request.complete;
         if (!process->was_asked)
             (void)kill(-process->pid, SIGTERM);
         else if (over_s * 1000 > GRACE_MS)
@@ -244,6 +247,20 @@ static void stand_in(st_fleet *fleet)
         fleet->processes[i].still_ns = 0;
 }
 
+/* Where all ranks run, and all that are left wait in the store, nobody sets what they wait for. */
+static void end_stuck(st_fleet *fleet)
+{
+    const st_store *store = fleet->request.store;
+    if (!fleet->request.complete || fleet->count < fleet->request.world || fleet->stuck_s > 0 ||
+        !all_in_store(fleet) || !all_wait(fleet, PATIENCE_NS))
+        return;
+    const char *key = st_store_awaited(store, fleet->arena);
+    for (size_t i = 0; i < fleet->count; i++)
+        if (fleet->processes[i].pid != 0)
+            fleet->ends[i].awaits = key;
+    fleet->stuck_s = seconds();
+}
+
 st_fleet *st_fleet_make(const st_launch_request *request, st_arena *arena)
 {
     st_fleet *made = st_arena_alloc(arena, 1, sizeof *made);
@@ -300,6 +317,7 @@ st_status st_fleet_run(st_fleet *fleet, const int32_t *ranks, size_t count, bool
     if (status == ST_OK) {
         for (poll_all(fleet); fleet->alive > 0; poll_all(fleet)) {
             stand_in(fleet);
+            end_stuck(fleet);
             if (all_wait(fleet, PATIENCE_NS) && patience)
                 break;
             rest(fleet);

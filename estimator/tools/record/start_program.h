@@ -49,7 +49,8 @@ typedef struct st_launch_end {
     int exit_code;
     int signal; /* 0: it ended by itself */
     bool over_time;
-    bool waited; /* at that time, so that other ranks may be what it missed */
+    bool waited;        /* at that time, so that other ranks may be what it missed */
+    const char *awaits; /* a key of the store that no rank that was left set; NULL: none */
 } st_launch_end;
 
 typedef struct st_fleet st_fleet;

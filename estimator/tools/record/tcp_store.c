@@ -578,6 +578,18 @@ bool st_store_all_wait(const st_store *store, size_t connections)
     return store->count >= connections && st_store_waiting(store) == store->count;
 }
 
+const char *st_store_awaited(const st_store *store, st_arena *arena)
+{
+    for (size_t i = 0; i < store->count; i++) {
+        const connection *client = store->connections[i];
+        request_reader reader = {.at = client->wait_names.data, .left = client->wait_names.length};
+        st_bytes name = client->waits ? take_bytes(&reader) : (st_bytes){NULL, 0};
+        if (name.length > 0)
+            return st_arena_copy(arena, name.at, name.length);
+    }
+    return "";
+}
+
 /* Bytes that follow from the name, printable so that they do no harm as a number or a text. */
 static bool stand_in(st_store *store, st_store_key *key)
 {

@@ -24,6 +24,8 @@ void st_store_serve(st_store *store, uint32_t wait_us);
 size_t st_store_waiting(const st_store *store);
 /* Whether there are at least so many connections, and all of them wait. */
 bool st_store_all_wait(const st_store *store, size_t connections);
+/* A key that a connection waits for; "" where none does. */
+const char *st_store_awaited(const st_store *store, st_arena *arena);
 /* Gives those what nobody set. */
 void st_store_stand_in(st_store *store);
 /* How many keys got placeholders. */

@@ -333,7 +333,12 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
         if (end->rank >= 0)
             (void)snprintf(who, sizeof who, "rank %d", end->rank);
         st_place place = {.file = path};
-        if (end->over_time && end->waited)
+        if (end->awaits != NULL)
+            (void)st_fail(run->errors, ST_ERR_VALUE, place,
+                          "%s waited for the key '%s' of the store, which none of the ranks that "
+                          "were left set; its logs are kept",
+                          who, end->awaits);
+        else if (end->over_time && end->waited)
             (void)st_fail(
                 run->errors, ST_ERR_LIMIT, place,
                 "%s exceeded --limit and was ended; its logs are kept" ST_HINT
