@@ -203,6 +203,9 @@ export const cases = {
 
   'a number is explained down to the equation and its inputs': async ({ open }) => {
     const page = await open(undefined);
+    const bubble = page.locator('.operands li', { hasText: 'T_bubble' }).locator('.value');
+    const said = await store(page, () => window.steptime.cells(['T_bubble'])[0].text);
+    assert.equal(await bubble.innerText(), said);
     await page.selectOption('#job-name', 'gpt-3b-32x3090');
     await page.waitForFunction(() => window.steptime.state.shape.name === 'li2024');
     await page.click('.bars .number >> nth=1');

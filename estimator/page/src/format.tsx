@@ -55,6 +55,7 @@ export function valueText(value: number | string | boolean | null, unit: string)
   if (value === null) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string') return value;
+  if (unit === 'ms' && Math.abs(value) >= 1e3) return seconds(value / 1e3);
   return unit === '1' ? plain(value) : `${plain(value)} ${unit}`;
 }
 

@@ -324,6 +324,9 @@ export function JobPanel() {
           }
         >
           {doc.text !== null && <option value="">your own ({JOB_FILE})</option>}
+          {doc.text === null && !store.names.jobs.some((one) => one.name === doc.job) && (
+            <option value={doc.job}>{doc.job}</option>
+          )}
           {store.names.jobs.map((job) => (
             <option key={job.name} value={job.name}>
               {job.title || job.name}

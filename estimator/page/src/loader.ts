@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the browser reads first: unpacks the page, which is a third as large, and starts it.
-import { gunzipSync, strFromU8 } from 'fflate';
 import { cannotStart } from './start';
-import { fromBase64 } from './text';
+import { fromBase64, unpack } from './text';
 
-try {
-  const packed = document.getElementById('page')?.textContent ?? '';
-  new Function(strFromU8(gunzipSync(fromBase64(packed))))();
-} catch (error) {
-  cannotStart(error); // a browser that does not know the language, too
-}
+unpack(fromBase64(document.getElementById('page')?.textContent ?? ''))
+  .then((page) => new Function(new TextDecoder().decode(page))() as void)
+  .catch(cannotStart); // of a browser that does not know the language, too

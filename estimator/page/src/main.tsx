@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the page begins: unpacks the engine, opens the first job and draws everything.
-import { gunzipSync } from 'fflate';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Answers } from './answers';
@@ -12,7 +11,7 @@ import { editFormula, SheetTab } from './sheet_tab';
 import { Store, type Packed } from './store';
 import { CompareTab, ExportTab, ReportTab, TimelineTab, TrafficTab } from './tabs';
 import { cannotStart } from './start';
-import { fromBase64 } from './text';
+import { fromBase64, unpack } from './text';
 import { StoreContext, useStore } from './use';
 
 const TABS: { id: string; title: string; part: () => preact.ComponentChildren }[] = [
@@ -217,16 +216,20 @@ async function begin(): Promise<void> {
   if (!root) return;
   try {
     if (typeof WebAssembly !== 'object') throw new Error('this browser has no WebAssembly');
-    const unpacked = (id: string): Uint8Array => gunzipSync(fromBase64(dataOf(id)));
-    const wasm = unpacked('engine');
-    const worker = new TextDecoder().decode(unpacked('worker'));
+    const [wasm, worker] = await Promise.all(
+      ['engine', 'worker'].map((id) => unpack(fromBase64(dataOf(id)))),
+    );
+    if (!wasm || !worker) return;
     const built = JSON.parse(dataOf('built')) as {
       version: string;
       references: Record<string, string>;
       lessons: string[];
     };
     const own = JSON.parse(dataOf('own')) as Omit<Packed, 'version'>;
-    const store = new Store(wasm, worker, { ...own, version: built.version });
+    const store = new Store(wasm, new TextDecoder().decode(worker), {
+      ...own,
+      version: built.version,
+    });
     store.setTheme(store.theme());
     await store.start(location.hash);
     const lessons = [...(own.lessons?.map((one) => one.text) ?? []), ...built.lessons].map(
@@ -240,6 +243,7 @@ async function begin(): Promise<void> {
       root,
     );
     (window as unknown as { steptime: Store }).steptime = store;
+    requestAnimationFrame(() => setTimeout(() => store.findNames())); // once numbers are drawn
   } catch (error) {
     cannotStart(error);
   }

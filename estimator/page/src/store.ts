@@ -144,15 +144,11 @@ const SAVED = 'steptime-theme';
 export class Store {
   state: State;
   keys = new Map<string, Key>();
-  names: Record<
-    'jobs' | 'models' | 'clusters' | 'stacks' | 'sheets',
-    { name: string; title: string }[]
-  > = {
+  names: Record<'jobs' | 'models' | 'clusters' | 'stacks', { name: string; title: string }[]> = {
     jobs: [],
     models: [],
     clusters: [],
     stacks: [],
-    sheets: [],
   };
   private engine!: Engine;
   private readonly listeners = new Set<() => void>();
@@ -202,15 +198,20 @@ export class Store {
     this.engine = await Engine.start(this.wasm);
     for (const key of this.engine.keys<Answer & { keys: Key[] }>().keys)
       this.keys.set(key.path, key);
-    for (const kind of ['jobs', 'models', 'clusters', 'stacks', 'sheets'] as const) {
-      const answer = this.engine.run(['list', kind, '--json']);
-      if (answer.ok && answer.text) this.names[kind] = JSON.parse(answer.text)[kind] ?? [];
-    }
     const first = this.first();
     if (!this.open(first)) this.open(emptyDoc('gpt3-175b-1024xa100'));
     if (fragment.length > 1) this.follow(fragment);
     if (this.state.cell === null && this.state.shape)
       this.update({ cell: this.stepCell(), path: [] });
+  }
+
+  /** What can be chosen by name. */
+  findNames(): void {
+    for (const kind of ['jobs', 'models', 'clusters', 'stacks'] as const) {
+      const answer = this.engine.run(['list', kind, '--json']);
+      if (answer.ok && answer.text) this.names[kind] = JSON.parse(answer.text)[kind] ?? [];
+    }
+    this.update({});
   }
 
   /** What the page opens with: what was packed, or a real job. */
