@@ -365,6 +365,8 @@ export const cases = {
     await page.click('text=Back to the shipped sheet');
     await changed(page, now);
     assert.equal(await first(page), before);
+    await page.waitForTimeout(1500); // a sheet without changes is not checked
+    assert.equal(await page.locator('[role=tabpanel] .wrong').count(), 0);
   },
 
   'a formula that would take gigabytes is refused in place': async ({ open }) => {
@@ -462,6 +464,10 @@ export const cases = {
     await page.click('text=Search plans');
     await page.click('.progress button');
     await page.waitForSelector('.progress', { state: 'detached' });
+    await page.fill('label:has-text("GPUs") input', '7');
+    await page.click('text=Search plans');
+    await page.waitForSelector('details[open] >> text=Why they were rejected');
+    await page.waitForSelector('[role=tabpanel] p:has-text("none passes all checks.")');
     await page.fill('label:has-text("GPUs") input', '64');
     await page.click('text=Search plans');
     await page.waitForSelector('button:text-is("Use")', { timeout: 120_000 });

@@ -417,48 +417,53 @@ export function SearchTab() {
       {found && (
         <>
           <p>
-            {found.plans.toLocaleString('en')} plans, {found.kept.toLocaleString('en')} pass all
-            checks; the best by{' '}
-            {found.by === 'replay' ? 'the replay of their schedule' : found.minimise}.
+            {found.plans.toLocaleString('en')} plans,{' '}
+            {found.kept === 0 ? 'none passes' : `${found.kept.toLocaleString('en')} pass`} all
+            checks
+            {found.kept > 0 &&
+              `; the best by ${found.by === 'replay' ? 'the replay of their schedule' : found.minimise}`}
+            .
           </p>
           {alike.length > 0 && <p class="note">All of these have {alike.join(', ')}.</p>}
-          <Wide label="Plans">
-            <table class="plain">
-              <thead>
-                <tr>
-                  <th>
-                    <span class="unseen">use</span>
-                  </th>
-                  <th>step</th>
-                  {keys.map((key) => (
-                    <th key={key}>
-                      <Breakable text={short(key)} />
+          {found.ranking.length > 0 && (
+            <Wide label="Plans">
+              <table class="plain">
+                <thead>
+                  <tr>
+                    <th>
+                      <span class="unseen">use</span>
                     </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {found.ranking.map((plan, i) => (
-                  <tr key={i}>
-                    <td>
-                      <button onClick={() => use(plan)} aria-label={`Use plan ${i + 1}`}>
-                        Use
-                      </button>
-                    </td>
-                    <th scope="row">
-                      {plain(plan.replay_s ?? plan.closed_form_s ?? Number.NaN)} s
-                    </th>
+                    <th>step</th>
                     {keys.map((key) => (
-                      <td key={key}>{plan.plan[key] ?? ''}</td>
+                      <th key={key}>
+                        <Breakable text={short(key)} />
+                      </th>
                     ))}
                   </tr>
-                ))}
-              </tbody>
-            </table>
-          </Wide>
+                </thead>
+                <tbody>
+                  {found.ranking.map((plan, i) => (
+                    <tr key={i}>
+                      <td>
+                        <button onClick={() => use(plan)} aria-label={`Use plan ${i + 1}`}>
+                          Use
+                        </button>
+                      </td>
+                      <th scope="row">
+                        {plain(plan.replay_s ?? plan.closed_form_s ?? Number.NaN)} s
+                      </th>
+                      {keys.map((key) => (
+                        <td key={key}>{plan.plan[key] ?? ''}</td>
+                      ))}
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </Wide>
+          )}
           {found.rejected.length > 0 && (
-            <details>
-              <summary>Why others were rejected</summary>
+            <details open={found.kept === 0}>
+              <summary>Why {found.kept === 0 ? 'they' : 'others'} were rejected</summary>
               <ul>
                 {found.rejected.map((one) => (
                   <li key={one.reason}>

@@ -164,6 +164,15 @@ export function SheetTab() {
 
   const check = async (sheet: string): Promise<void> => {
     const mine = ++turn.current;
+    if (sheet === templateOf(baseOf(sheet))) {
+      // Nothing of one's own yet, or not any more.
+      setChecking(false);
+      setErrors([]);
+      own.current = sheet;
+      view.current?.dispatch(setDiagnostics(view.current.state, []));
+      if (store.state.doc.sheet !== null) store.change({ ...store.state.doc, sheet: null });
+      return;
+    }
     setChecking(true);
     const said: EngineError[] = [];
     let failed: string | null = null;
