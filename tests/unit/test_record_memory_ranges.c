@@ -17,14 +17,14 @@ static void add_launch(st_memory_ranges *ranges, uint32_t blocks, uint16_t threa
     st_log_record record = {.kind = ST_LOG_LAUNCH};
     record.launch =
         (st_log_launch){.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .pointer_kib = 17};
-    st_memory_ranges_add(ranges, &record);
+    assert_true(st_memory_ranges_add(ranges, &record));
 }
 
 static void add_value(st_memory_ranges *ranges, uint8_t kind, uint64_t number, uint32_t block)
 {
     st_log_record record = {.kind = ST_LOG_ARGUMENTS};
     record.arguments = (st_log_arguments){.value = {number}, .block = {block}, .kind = {kind}};
-    st_memory_ranges_add(ranges, &record);
+    assert_true(st_memory_ranges_add(ranges, &record));
 }
 
 /* What a launch reads and writes together, of a kernel whose name says nothing. */

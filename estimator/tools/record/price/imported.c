@@ -50,7 +50,8 @@ static st_status check_step(const st_imported *made, st_errors *errors)
         for (size_t k = 0; k < made->run->workers[i].call_count && !found; k++) {
             const st_worker_call *call = &made->run->workers[i].calls[k];
             found = call->record->kind == ST_LOG_MARK && call->record->mark.push == 1 &&
-                    fnmatch(made->step_kernel, made->run->names->texts[call->text], 0) == 0;
+                    fnmatch(made->step_kernel, made->run->names->texts[call->record->mark.text],
+                            0) == 0;
         }
     if (found)
         return ST_OK;

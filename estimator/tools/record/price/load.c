@@ -108,7 +108,7 @@ static uint32_t intern(st_run *run, const char *text)
 }
 
 /* The task of a record, as a shape of the run. */
-static void take_shape(run_loader *loader, const st_log *log, const st_log_record *record,
+static void take_shape(run_loader *loader, const st_log *log, st_log_record *record,
                        st_worker_call *call)
 {
     st_task_shape shape;
@@ -116,7 +116,7 @@ static void take_shape(run_loader *loader, const st_log *log, const st_log_recor
     call->shape = ST_NO_INDEX;
     if (record->kind == ST_LOG_LAUNCH) {
         /* Its sizes are known when all launches are. */
-        call->text = intern(loader->run, st_log_text(log, record->launch.kernel));
+        record->launch.kernel = intern(loader->run, st_log_text(log, record->launch.kernel));
         return;
     }
     if (record->kind == ST_LOG_CUDNN)
@@ -135,7 +135,8 @@ static st_status take_record(run_loader *loader, const st_log *log, st_log_recor
         if (record->arguments.kind[i] == ST_LOG_ARG_STRUCT)
             record->arguments.value[i] =
                 intern(loader->run, st_log_text(log, (uint32_t)record->arguments.value[i]));
-    st_memory_ranges_add(ranges, record);
+    if (!st_memory_ranges_add(ranges, record))
+        return st_out_of_memory(loader->errors);
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
     if (record->kind == ST_LOG_MEASURED) {
@@ -158,7 +159,7 @@ static st_status take_record(run_loader *loader, const st_log *log, st_log_recor
     worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
     call->name = intern(loader->run, st_log_text(log, record->call));
     if (record->kind == ST_LOG_MARK)
-        call->text = intern(loader->run, st_log_text(log, record->mark.text));
+        record->mark.text = intern(loader->run, st_log_text(log, record->mark.text));
     take_shape(loader, log, record, call);
     if (record->kind == ST_LOG_COMM) {
         const st_log_comm *comm = &record->comm;
@@ -209,7 +210,7 @@ static loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
 static void shape_launch(run_loader *loader, const st_memory_ranges *ranges, size_t index,
                          st_worker_call *call)
 {
-    loaded_kernel *kernel = kernel_of(loader, call->text);
+    loaded_kernel *kernel = kernel_of(loader, call->record->launch.kernel);
     uint32_t structures[ST_LAUNCH_STRUCTURES];
     st_launch_facts facts;
     memset(&facts, 0, sizeof facts); /* they are compared */
@@ -243,7 +244,7 @@ static st_status read_process(run_loader *loader, const logged_process *process,
     if (arena == NULL)
         return st_out_of_memory(loader->errors);
     st_memory_ranges *ranges = st_memory_ranges_create(arena);
-    st_status status = ST_OK;
+    st_status status = ranges != NULL ? ST_OK : st_out_of_memory(loader->errors);
     /* Pages of calls that are none are never touched. */
     size_t records = 0;
     for (size_t i = 0; i < process->count; i++)

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* An argument of a launch, or a pointer inside of one. */
@@ -18,10 +19,9 @@ typedef struct value {
 typedef struct launch {
     uint32_t grid[3];
     uint32_t threads; /* of a block */
-    uint64_t blocks;
-    uint64_t bytes; /* as the recorder added them up */
-    size_t first;   /* of its values */
-    size_t count;
+    uint32_t kib;     /* as the recorder added them up */
+    uint32_t count;
+    size_t first; /* of its values */
 } launch;
 
 /* Where a tensor begins. */
@@ -30,36 +30,81 @@ typedef struct tensor_start {
     uint64_t extent;
 } tensor_start;
 
+/* Of millions of launches: lists that grow where they are, not in an arena, which would keep what
+ * they have grown out of. */
 struct st_memory_ranges {
-    st_arena *arena;
     launch *launches;
     size_t launch_count;
+    size_t launch_room;
     value *values;
     size_t value_count;
-    tensor_start *starts; /* each once, in order */
+    size_t value_room;
+    tensor_start *starts; /* each once, in order, once settled */
     size_t start_count;
+    size_t start_room;
 };
+
+static void release(void *context)
+{
+    st_memory_ranges *ranges = context;
+    free(ranges->launches);
+    free(ranges->values);
+    free(ranges->starts);
+}
+
+static uint64_t blocks_of(const launch *of)
+{
+    return (uint64_t)of->grid[0] * of->grid[1] * of->grid[2];
+}
 
 st_memory_ranges *st_memory_ranges_create(st_arena *arena)
 {
     st_memory_ranges *made = st_arena_alloc(arena, 1, sizeof *made);
-    *made = (st_memory_ranges){.arena = arena};
+    if (made == NULL || !st_arena_defer(arena, release, made))
+        return NULL;
     return made;
 }
 
-void st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
+ST_COMPARE(order_starts, tensor_start, ST_RISING(block) ST_RISING(extent));
+
+void st_memory_ranges_settle(st_memory_ranges *ranges)
+{
+    size_t kept = 0;
+    if (ranges->start_count > 0)
+        st_sort(ranges->starts, ranges->start_count, sizeof *ranges->starts, order_starts);
+    for (size_t i = 0; i < ranges->start_count; i++)
+        if (kept == 0 || order_starts(&ranges->starts[kept - 1], &ranges->starts[i]) != 0)
+            ranges->starts[kept++] = ranges->starts[i];
+    ranges->start_count = kept;
+}
+
+/* Before the list grows, those that are equal go: a program uses the same tensors in each step. */
+static bool add_start(st_memory_ranges *ranges, tensor_start begin)
+{
+    if (ranges->start_count == ranges->start_room) {
+        st_memory_ranges_settle(ranges);
+        if (2 * ranges->start_count >= ranges->start_room &&
+            !ST_ROOM(ranges->starts, ranges->start_room, ranges->start_room))
+            return false;
+    }
+    ranges->starts[ranges->start_count++] = begin;
+    return true;
+}
+
+bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
 {
     if (record->kind == ST_LOG_LAUNCH) {
         const st_log_launch *from = &record->launch;
-        launch made = {.blocks = (uint64_t)from->grid[0] * from->grid[1] * from->grid[2],
-                       .threads = (uint32_t)from->block[0] * from->block[1] * from->block[2],
+        launch made = {.threads = (uint32_t)from->block[0] * from->block[1] * from->block[2],
                        .grid = {from->grid[0], from->grid[1], from->grid[2]},
-                       .bytes = (uint64_t)from->pointer_kib * 1024,
+                       .kib = from->pointer_kib,
                        .first = ranges->value_count};
-        (void)ST_APPEND(ranges->arena, ranges->launches, ranges->launch_count, made);
+        if (!ST_ROOM(ranges->launches, ranges->launch_count, ranges->launch_room))
+            return false;
+        ranges->launches[ranges->launch_count++] = made;
     }
     if (record->kind != ST_LOG_ARGUMENTS || ranges->launch_count == 0)
-        return;
+        return true;
     const st_log_arguments *from = &record->arguments;
     for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD; i++) {
         unsigned kind = from->kind[i] & ST_LOG_ARG_KIND_MASK;
@@ -73,23 +118,14 @@ void st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
             made.width = (uint8_t)(width > 0 && width <= 5 ? 1U << (width - 1) : 0);
         }
         ranges->launches[ranges->launch_count - 1].count++;
-        (void)ST_APPEND(ranges->arena, ranges->values, ranges->value_count, made);
+        if (!ST_ROOM(ranges->values, ranges->value_count, ranges->value_room))
+            return false;
+        ranges->values[ranges->value_count++] = made;
         tensor_start begin = {.block = made.block, .extent = made.value};
-        if (made.block != 0)
-            (void)ST_APPEND(ranges->arena, ranges->starts, ranges->start_count, begin);
+        if (made.block != 0 && !add_start(ranges, begin))
+            return false;
     }
-}
-
-ST_COMPARE(order_starts, tensor_start, ST_RISING(block) ST_RISING(extent));
-
-void st_memory_ranges_settle(st_memory_ranges *ranges)
-{
-    size_t kept = 0;
-    st_sort(ranges->starts, ranges->start_count, sizeof *ranges->starts, order_starts);
-    for (size_t i = 0; i < ranges->start_count; i++)
-        if (kept == 0 || order_starts(&ranges->starts[kept - 1], &ranges->starts[i]) != 0)
-            ranges->starts[kept++] = ranges->starts[i];
-    ranges->start_count = kept;
+    return true;
 }
 
 /* Whether the launch has as many threads as so many elements need, each 1 to 16 of them. */
@@ -99,7 +135,7 @@ static bool fits(const launch *of, uint64_t elements)
         return false;
     for (uint64_t each = 1; each <= 16; each *= 2) {
         uint64_t of_block = of->threads * each;
-        if ((elements + of_block - 1) / of_block == of->blocks)
+        if ((elements + of_block - 1) / of_block == blocks_of(of))
             return true;
     }
     return false;
@@ -116,7 +152,8 @@ typedef struct elements {
 static elements elements_of(const st_memory_ranges *ranges, const launch *of)
 {
     elements found = {0};
-    for (size_t i = 0; i < of->count && of->blocks > 1; i++) {
+    const uint64_t blocks = blocks_of(of);
+    for (size_t i = 0; i < of->count && blocks > 1; i++) {
         uint64_t product = 1;
         for (size_t k = i; k < of->count; k++) {
             const value *pointer = &ranges->values[of->first + k];
@@ -134,8 +171,8 @@ static elements elements_of(const st_memory_ranges *ranges, const launch *of)
                 }
             if (fits(of, product) && product > found.each)
                 found.each = product;
-            if (of->blocks > 1 && product % of->blocks == 0 && product / of->blocks <= 32 &&
-                (product / of->blocks & (product / of->blocks - 1)) == 0 && behind < UINT32_MAX &&
+            if (blocks > 1 && product % blocks == 0 && product / blocks <= 32 &&
+                (product / blocks & (product / blocks - 1)) == 0 && behind < UINT32_MAX &&
                 product * behind > found.most)
                 found.most = product * behind;
         }
@@ -170,7 +207,7 @@ void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t index,
     size_t place = 0; /* among the parameters */
     bool any = false;
     facts->threads = of->threads;
-    facts->reached_bytes = (double)of->bytes;
+    facts->reached_bytes = 1024.0 * of->kib;
     memcpy(facts->grid, of->grid, sizeof of->grid);
     for (size_t i = 0; i < of->count; i++) {
         const value *own = &ranges->values[of->first + i];
@@ -199,6 +236,6 @@ void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t index,
     }
     if (!any) {
         facts->at_most = true;
-        facts->read_bytes = (double)of->bytes;
+        facts->read_bytes = 1024.0 * of->kib;
     }
 }

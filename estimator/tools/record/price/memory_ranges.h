@@ -16,10 +16,10 @@
 
 typedef struct st_memory_ranges st_memory_ranges;
 
-/* Of one thread's log; in the arena. */
+/* Of one thread's log; goes with the arena. NULL: out of memory. */
 st_memory_ranges *st_memory_ranges_create(st_arena *arena);
 /* Takes a launch, or arguments of the last one. False: out of memory. */
-void st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record);
+bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record);
 /* All records were given: the launches' bytes can be asked for. */
 void st_memory_ranges_settle(st_memory_ranges *ranges);
 /*

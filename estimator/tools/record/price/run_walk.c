@@ -235,6 +235,9 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
         st_stream_replay *replay = &replays[i];
         *walked = (st_walk_worker){.worker = worker};
         walked->begin_ns = st_arena_alloc(arena, worker->call_count + 1, sizeof(int64_t));
+        /* Room that is not used costs no memory; lists that grow leave what they grew out of. */
+        walked->task_room = worker->call_count + 1;
+        walked->tasks = st_arena_alloc(arena, walked->task_room, sizeof *walked->tasks);
         walked->end_ns = st_arena_alloc(arena, worker->call_count + 1, sizeof(int64_t));
         *replay = (st_stream_replay){
             .walk = made, .walked = walked, .index = (uint32_t)i, .errors = errors};

@@ -36,7 +36,6 @@ typedef struct st_walk_task {
     uint32_t next; /* on its stream */
     uint32_t wait; /* the first of its waits, ST_NO_INDEX: none */
     uint32_t meet; /* the first collective of it, all of one group of NCCL; ST_NO_INDEX: none */
-    bool arrived;
 } st_walk_task;
 
 /* A task that another one waits for. */
@@ -71,6 +70,7 @@ typedef struct st_walk_worker {
     int64_t *end_ns;
     st_walk_task *tasks;
     size_t task_count;
+    size_t task_room;
     st_walk_wait *waits;
     size_t wait_count;
     st_walk_meet *meets;

@@ -69,7 +69,7 @@ static bool begins_step(const st_imported *imported, const st_worker_call *call)
 {
     if (call->record->kind != ST_LOG_MARK || call->record->mark.push != 1)
         return false;
-    const char *text = imported->run->names->texts[call->text];
+    const char *text = imported->run->names->texts[call->record->mark.text];
     if (imported->step_kernel != NULL)
         return fnmatch(imported->step_kernel, text, 0) == 0;
     bool evaluates = has_word(text, "eval") || has_word(text, "valid") || has_word(text, "test");

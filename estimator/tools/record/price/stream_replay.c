@@ -82,7 +82,8 @@ static st_status add_task(st_stream_replay *replay, const st_walk_task *task)
     if (status != ST_OK)
         return status;
     if (walked->task_count >= ST_WORKERS_MOST_TASKS ||
-        !ST_APPEND(replay->walk->arena, walked->tasks, walked->task_count, made))
+        !st_arena_append(replay->walk->arena, &walked->tasks, &walked->task_count,
+                         &walked->task_room, &made, sizeof made))
         return no_room(replay);
     if (lane->tail != ST_NO_INDEX)
         walked->tasks[lane->tail].next = index;
@@ -298,6 +299,7 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
 {
     st_walk_worker *walked = replay->walked;
     st_walk_task *task = &walked->tasks[lane->head];
+    bool arrives = task->meet != ST_NO_INDEX && task->start_ns < 0;
     if (task->start_ns < 0) {
         /* The latest of what a task waits for; false while that is not known. */
         int64_t start = task->launch_ns > lane->ready_ns ? task->launch_ns : lane->ready_ns;
@@ -311,7 +313,6 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
     }
     if (task->meet == ST_NO_INDEX)
         task->end_ns = task->start_ns + task->duration_ns;
-    bool arrives = task->meet != ST_NO_INDEX && !task->arrived;
     if (arrives) {
         for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {
             st_instance_of *instance = &replay->walk->groups->instances[walked->meets[i].instance];
@@ -322,7 +323,6 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
             instance->last_ns =
                 task->start_ns > instance->last_ns ? task->start_ns : instance->last_ns;
         }
-        task->arrived = true;
     }
     if (task->meet != ST_NO_INDEX) {
         /* The end of the collectives of a task: sends concurrent with receives, others in sequence.

@@ -22,14 +22,13 @@ enum {
 
 /* A recorded call. */
 typedef struct st_worker_call {
-    const st_log_record *record; /* without times, which calls that are alike share; strings of it
-                                    are not to be used */
+    const st_log_record *record; /* without times, which calls that are alike share; of its strings
+                                    kernels and marks are in st_run.names, others not to be used */
     uint64_t begin_ns;
     uint32_t length_ns;
     uint32_t name;   /* of the function, in st_run.names */
     uint32_t thread; /* of the process, from 0 */
     uint32_t shape;  /* of the GPU task, in st_run.shapes; or ST_NO_INDEX */
-    uint32_t text;   /* of a mark, in st_run.names */
     uint32_t order;  /* in the log of its thread */
     uint32_t behind; /* so many places after the call that put this on a GPU; 0: it is a call */
     const st_log_measured *times; /* on a real GPU, see cupti_join.h; NULL: none */
