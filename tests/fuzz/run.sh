@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzes targets of a build made with -Dfuzzers=true: run.sh BUILD [TARGET [SECONDS]]. New inputs
 # stay in the build folder; a finding is to be minimised and added to corpus/TARGET with its fix.
-# run.sh BUILD --resume [SECONDS] gives each target what it lacks of them (600), those with the
-# least first, and notes in spent.csv what each has had and of which commit, also when interrupted.
+# run.sh BUILD --resume [SECONDS [TARGET...]] gives each target, or those, what it lacks of them (600),
+# those with the least first, and notes in spent.csv what each has had and of which commit, also when interrupted.
 #
 # The seconds are those that a target has a processor for, user's and system's, as /proc tells them:
 # by the clock, a target on a machine with other work got a tenth of what it was said to have.
@@ -13,6 +13,7 @@ build=$1
 resume=false
 if [[ ${2:-} == --resume ]]; then
     resume=true
+    named=("${@:4}")
     set -- "$1" all "${3:-600}"
 fi
 target=${2:-all}
@@ -41,6 +42,13 @@ spent=$here/spent.csv
 # Seconds of a processor that a target has had.
 had() { awk -F, -v name="$1" '$1 == name { s = $2 } END { print s + 0 }' "$spent"; }
 if $resume; then
+    ((${#named[@]} == 0)) || targets=("${named[@]}")
+    for name in "${targets[@]}"; do
+        [[ -d $here/corpus/$name ]] || {
+            echo "fuzz: no target '$name'" >&2
+            exit 2
+        }
+    done
     mapfile -t targets < <(for name in "${targets[@]}"; do
         echo "$(had "$name") $name"
     done | sort -n | cut -d' ' -f2)

@@ -344,6 +344,70 @@ static double pipeline_replay(const void *over, const double *arguments, int whi
     return (double)reached[(size_t)reach] / TICKS_PER_S;
 }
 
+/* --- blocks of rows -------------------------------------------------------------------------- */
+
+enum { PIECE = 512, SLOTS = 2 * PIECE }; /* rows that are looked at together */
+
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+/* Arguments that are not the same in all rows. */
+static size_t find_varying(const double *const *arguments, size_t first, size_t rows,
+                           size_t *varying)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < ARGUMENTS; j++) {
+        const double *column = arguments[j] + first;
+        if (memcmp(column, column + 1, (rows - 1) * sizeof *column) != 0)
+            varying[count++] = j;
+    }
+    return count;
+}
+
+/*
+ * Rows of a grid vary keys of which few reach a replay, and a replay has many arguments: a row that
+ * equals an earlier one, in what varies at all, has its value.
+ */
+static void evaluate_piece(void *context, size_t first, size_t rows, const double *const *arguments,
+                           double *values)
+{
+    size_t varying[ARGUMENTS];
+    uint64_t hashes[PIECE] = {0};
+    uint16_t slots[SLOTS] = {0}; /* a row, from 1; 0: none */
+    const size_t count = find_varying(arguments, first, rows, varying);
+    for (size_t j = 0; j < count; j++) {
+        const double *column = arguments[varying[j]] + first;
+        for (size_t i = 0; i < rows; i++) {
+            const uint64_t mixed = (hashes[i] ^ bits_of(column[i])) * UINT64_C(0x9E3779B97F4A7C15);
+            hashes[i] = mixed ^ mixed >> 29;
+        }
+    }
+    for (size_t i = 0; i < rows; i++) {
+        const double *row[ARGUMENTS];
+        size_t slot = hashes[i] % SLOTS;
+        bool known = false;
+        for (; !known && slots[slot] != 0; slot = known ? slot : (slot + 1) % SLOTS) {
+            const size_t other = first + slots[slot] - 1;
+            known = hashes[slots[slot] - 1] == hashes[i];
+            for (size_t j = 0; known && j < count; j++)
+                known = bits_of(arguments[varying[j]][other]) ==
+                        bits_of(arguments[varying[j]][first + i]);
+            if (known)
+                values[first + i] = values[other];
+        }
+        if (known)
+            continue;
+        slots[slot] = (uint16_t)(i + 1);
+        for (size_t j = 0; j < ARGUMENTS; j++)
+            row[j] = arguments[j] + first + i;
+        (void)st_open_evaluate(context, 1, row, &values[first + i]);
+    }
+}
+
 /* Most rows of a search have nothing to replay, and are not looked at any further. */
 static st_status evaluate_replays(void *context, size_t rows, const double *const *arguments,
                                   double *values)
@@ -351,9 +415,13 @@ static st_status evaluate_replays(void *context, size_t rows, const double *cons
     bool any = false;
     for (size_t i = 0; i < rows; i++)
         any = any || arguments[KIND][i] != 0;
-    if (any)
+    if (!any)
+        memset(values, 0, rows * sizeof *values);
+    else if (rows == 1)
         return st_open_evaluate(context, rows, arguments, values);
-    memset(values, 0, rows * sizeof *values);
+    for (size_t first = 0; any && first < rows; first += PIECE)
+        evaluate_piece(context, first, rows - first < PIECE ? rows - first : PIECE, arguments,
+                       values);
     return ST_OK;
 }
 
