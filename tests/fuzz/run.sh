@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzes targets of a build made with -Dfuzzers=true: run.sh BUILD [TARGET [SECONDS]]. New inputs
 # stay in the build folder; a finding is to be minimised and added to corpus/TARGET with its fix.
-# run.sh BUILD --resume [SECONDS [TARGET...]] gives each target, or those, what it lacks of them (600),
-# those with the least first, and notes in spent.csv what each has had and of which commit, also when interrupted.
+# run.sh BUILD --resume [SECONDS [TARGET...]] gives each target, or those, what it lacks of them
+# (600), those with the least first, and notes in spent.csv what each has had and of which commit,
+# also when interrupted.
 #
 # The seconds are those that a target has a processor for, user's and system's, as /proc tells them:
 # by the clock, a target on a machine with other work got a tenth of what it was said to have.
