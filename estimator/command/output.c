@@ -27,7 +27,7 @@ bool cli_open_streams(void)
     return stdout_open;
 }
 
-static int write_all(const char *data, size_t length)
+int cli_write_stdout(const char *data, size_t length)
 {
     while (length > 0) {
         ssize_t written = write(st_guard_stdout(), data, length);
@@ -38,8 +38,7 @@ static int write_all(const char *data, size_t length)
             length -= (size_t)written;
         }
     }
-    /* Some file systems report a full disk only now. */
-    return st_guard_stdout_close();
+    return 0;
 }
 
 void cli_limits_shown(cli_run *run)
@@ -98,7 +97,10 @@ static st_status write_text(cli_run *run)
     if (run->result.length == 0 || run->called)
         return ST_OK;
     if (file == NULL || strcmp(file, "-") == 0) {
-        int fault = run->stdout_closed ? EBADF : write_all(run->result.data, run->result.length);
+        int fault =
+            run->stdout_closed ? EBADF : cli_write_stdout(run->result.data, run->result.length);
+        if (fault == 0) /* some file systems report a full disk only now */
+            fault = st_guard_stdout_close();
         if (fault == 0)
             return ST_OK;
         if (st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0)

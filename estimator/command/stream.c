@@ -37,16 +37,9 @@ st_status cli_stream_write(void *context, const char *data, size_t length)
         return st_output_append(stream->file, data, length, stream->run->errors);
     if (stream->run->stdout_closed)
         return fail(stream, EBADF);
-    while (length > 0) {
-        ssize_t written = write(st_guard_stdout(), data, length);
-        if (written < 0 && errno != EINTR)
-            return fail(stream, errno);
-        if (written > 0) {
-            data += written;
-            length -= (size_t)written;
-        }
-    }
-    return ST_OK;
+    const int fault = cli_write_stdout(data, length);
+    st_guard_stdout_park(); /* the rows to come are other code's, too */
+    return fault == 0 ? ST_OK : fail(stream, fault);
 }
 
 static st_status close_stream(cli_stream *stream, bool keep, st_status status)

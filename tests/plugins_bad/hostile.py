@@ -20,6 +20,8 @@ import uuid
 
 SETS = ['--set', 'parallel.tp=2', '--set', 'parallel.dp=4', '--set', 'parallel.sequence_parallel=false']
 ESTIMATE = ['estimate', 'llama3-8b-8xh100', *SETS, '--csv']
+SWEEP = ['sweep', 'llama3-8b-8xh100', *SETS, '--over', 'cluster.nic_bandwidth=100..160+0.1 Gbit/s', '--over', 'batch.micro=1,2,4',
+         '--cells', 'step_time', '--csv']  # 48 kB, in several pieces
 SEARCH = ['search', 'llama3-8b-8xh100', '--only', 'parallel.tp=1,2', '--set', 'parallel.sequence_parallel=false', '--threads', '2',
           '--csv']
 
@@ -113,6 +115,7 @@ APART = {
     'infinite': 'unusable value', 'exit-end': 'it ended the process', 'stack-load': 'it crashed: signal 11',
     'sort': 'unusable value', 'close-load': 'it ended the process', 'scribble-load': 'it forged its answer',
 }
+STREAMS = ['scribble', 'close', 'replace', 'close-load', 'replace-load']  # in process
 SLOW = {'loop'}  # ended by limits of time, which takes as long
 RACES = {'alarm'}  # ends the process, or the timer is stopped before
 FAIL_CHECK = {'exit', 'quick-exit', 'low-exit', 'thread-exit', 'pthread-exit', 'exit-load', 'abort', 'abort-later', 'wild-write',
@@ -204,6 +207,14 @@ def fault_in_process(bench, name, whole):
     return f'a result: {out[:200]}' if out else None
 
 
+def fault_of_rows(bench, name, whole):
+    """Rows that are written while others are still computed are those of the computation alone."""
+    status, out, said = bench.run([*SWEEP, '--refine', 'hostile-' + name], 60)
+    if (status, out) == (0, whole) and IN_PROCESS[name][1] in said:
+        return None
+    return f'status {status}, {len(out)} of {len(whole)} bytes: {said}'
+
+
 def apart(verb, name):
     """The words of a run with the plugin in a process of its own: by the option, or by the job's key."""
     return [*verb, '--refine', name, *(['--isolate'] if verb is ESTIMATE else ['--set', 'isolate=true'])]
@@ -248,6 +259,9 @@ def main():
                   if name in IN_PROCESS]
         trials += [(f'{name}: estimate', fault_of_race, (bench, name, whole, [*ESTIMATE, '--refine', 'hostile-' + name]))
                    for name in RACES]
+        status, rows, said = bench.run([*SWEEP, '--refine', 'bad-good'], 60)
+        bench.verdict('a good plugin: rows in pieces', None if status == 0 else said)
+        trials += [(f'{name}: rows in pieces', fault_of_rows, (bench, name, rows)) for name in STREAMS]
         for verb, what in ((ESTIMATE, 'estimate --isolate'), (SEARCH, 'search, isolate: true')):
             status, whole, said = bench.run(apart(verb, 'bad-good'))
             bench.verdict(f'a good plugin: {what}', None if status == 0 else said)
