@@ -227,7 +227,7 @@ static st_status apply_option(const st_option_set *set, st_refinement *list, siz
         own++;
     if (own == count) {
         /* An error at an option of a plugin that is not on. */
-        const char *names[ST_MAX_REFINEMENTS];
+        const char *names[ST_MAX_REFINEMENTS] = {NULL};
         const char *all = "";
         for (size_t i = 0; i < count; i++) {
             names[i] = list[i].plugin;
