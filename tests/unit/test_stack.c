@@ -90,7 +90,8 @@ TEST_OF(faulty_stacks_are_refused, fixture *own, set_up, tear_down)
         own, "stack: {model: {layers: 37}}\n", ST_ERR_NAME,
         "@/job.yaml:1:25: error: a stack cannot set model.layers: expected recompute, "
         "recomputed, attention, graphs, offload, parallel.zero, parallel.sequence_parallel, "
-        "parallel.dispatcher, model.capacity_factor, precision, overlap, constants or gpus\n");
+        "parallel.dispatcher, parallel.layout, model.capacity_factor, precision, overlap, "
+        "constants or gpus\n");
     assert_faults(
         own, "stack: {overlap: {gradients: 1.5}}\n", ST_ERR_VALUE,
         "@/job.yaml:1:30: error: wrong value for overlap.gradients: found '1.5', expected a "

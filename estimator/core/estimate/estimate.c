@@ -169,16 +169,45 @@ bool st_estimate_drop_replays(st_estimate *estimate, st_arena *arena)
            drop(estimate, ST_REPLAY_FUNCTION, arena);
 }
 
+/* Opens the estimate again with the layout of the stack's recipe, if the job leaves it that. */
+static st_status take_recipe_layout(const st_paths *paths, st_request *request,
+                                    st_estimate *estimate, const char **recipes, st_arena *arena,
+                                    st_errors *errors)
+{
+    const st_stack *stack = st_job_stack(estimate->job);
+    if (stack == NULL || stack->layout == NULL)
+        return ST_OK;
+    *recipes = stack->recipes;
+    const char **sets = st_arena_alloc(arena, request->set_count + 1, sizeof *sets);
+    const char *set = st_arena_printf(arena, ST_KEY_PARALLEL_LAYOUT "=%s", stack->layout);
+    st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
+    if (sets == NULL || set == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < request->set_count; i++)
+        sets[i] = request->sets[i];
+    sets[request->set_count++] = set;
+    request->sets = sets;
+    st_errors_enter(errors, &quiet);
+    st_status status = st_estimate_open(paths, request, arena, estimate, errors);
+    st_errors_leave(errors, &quiet);
+    return status;
+}
+
 st_status st_estimate_load_whole(const st_paths *paths, const st_request *request, st_arena *arena,
                                  st_estimate *estimate, st_errors *errors)
 {
+    st_request laid = *request;
+    const char *recipes = NULL;
     st_status status = st_estimate_open(paths, request, arena, estimate, errors);
+    if (status == ST_OK)
+        status = take_recipe_layout(paths, &laid, estimate, &recipes, arena, errors);
     bool is_open = status == ST_OK && st_has_open_layout(estimate->job);
     if (status == ST_OK)
-        status = st_estimate_gather(paths, request, arena, estimate, errors);
+        status = st_estimate_gather(paths, &laid, arena, estimate, errors);
     if (status == ST_OK)
-        status = st_resolve_layout(paths, request, arena, estimate, errors);
+        status = st_resolve_layout(paths, &laid, arena, estimate, errors);
     estimate->has_open_layout = is_open;
+    estimate->recipes = recipes;
     return status == ST_OK ? st_estimate_find_band(paths, estimate, arena, errors) : status;
 }
 

@@ -67,6 +67,7 @@ struct st_estimate {
     const struct st_found_plan *found; /* how the plan was found; NULL: it was given */
     bool *settling;   /* per input: its value was asked for to list what is shown; NULL: unknown */
     bool checks_warn; /* as the request has it */
+    const char *recipes;  /* those of the stack, where the layout is one of theirs; NULL */
     bool has_open_layout; /* `parallel.layout: auto`, which follows from all that the job says */
     bool alone; /* what this job cannot have is left out of the program, see program/impossible.h */
 };

@@ -60,6 +60,11 @@ static void write_section(const st_job *job, const char *section, const char *na
     st_say_fact(root, section, LABEL_WIDTH, text);
 }
 
+static const char *recipes_of(const st_estimate *estimate, const st_stack *stack)
+{
+    return estimate->recipes != NULL ? estimate->recipes : stack->recipes;
+}
+
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root)
 {
     st_arena *arena = root->result->arena;
@@ -99,8 +104,8 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
                                     stack->release != NULL ? " " : "", st_or_none(stack->release),
                                     stack->name,
                                     stack->is_default ? ", assumed: not set in the job" : ""));
-    if (stack != NULL && stack->recipes != NULL)
-        st_say_fact(root, "recipe", LABEL_WIDTH, stack->recipes);
+    if (stack != NULL && recipes_of(estimate, stack) != NULL)
+        st_say_fact(root, "recipe", LABEL_WIDTH, recipes_of(estimate, stack));
 }
 
 /* ---- cells ---- */
@@ -304,7 +309,7 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
         st_put_text_or_null(node, "release", st_text_or_empty(stack->release));
         st_put_bool(node, "assumed", stack->is_default);
         st_put_text_or_null(node, "source", st_text_or_empty(stack->source));
-        st_put_text_or_null(node, "recipes", st_text_or_empty(stack->recipes));
+        st_put_text_or_null(node, "recipes", st_text_or_empty(recipes_of(estimate, stack)));
     }
     st_error_band_put(&estimate->band, root);
     (void)st_put_rows(root, "inputs", fill_input, estimate, estimate->input_count);

@@ -25,6 +25,7 @@ static const char *const allowed[] = {
     ST_KEY_PARALLEL_SCATTER_GATHER,
     ST_KEY_PARALLEL_DISPATCHER,
     ST_KEY_PARALLEL_EXPERT_TP,
+    ST_KEY_PARALLEL_LAYOUT,
     ST_KEY_STACK_RELEASE,
     ST_KEY_GRAPHS,
     ST_KEY_MODEL_CAPACITY_FACTOR,
@@ -109,7 +110,24 @@ static bool is_recomputed(const char *path)
     return strncmp(path, ST_KEY_RECOMPUTED ".", sizeof ST_KEY_RECOMPUTED) == 0;
 }
 
-static void fill_keys(st_loader *loader, const st_job *values, const st_stack *stack)
+/*
+ * Whether a job leaves its stages to the recipe. It is a plan's own matter: only who shows one plan
+ * follows the recipe, since a search or a sweep over layouts takes far longer (st_stack.layout).
+ */
+static bool leaves_stages(const st_job *job)
+{
+    static const char *const own[] = {ST_KEY_PARALLEL_LAYOUT, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
+                                      ST_KEY_PARALLEL_LAST_STAGE_LAYERS,
+                                      ST_KEY_PARALLEL_ACCOUNT_EMBEDDING,
+                                      ST_KEY_PARALLEL_ACCOUNT_LOSS};
+    for (size_t i = 0; i < ST_COUNT(own); i++)
+        if (st_job_value_of(job, own[i])->origin != ST_ORIGIN_NONE)
+            return false;
+    const char *stages = st_job_value_of(job, ST_KEY_PARALLEL_PP)->text;
+    return stages != NULL && strcmp(stages, "1") != 0;
+}
+
+static void fill_keys(st_loader *loader, const st_job *values, st_stack *stack)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
@@ -135,9 +153,12 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
             ST_NOTE(loader, ST_ERR_NAME, value->place,
                     "a stack cannot set %s" ST_EXPECTED
                     "recompute, recomputed, attention, graphs, offload, parallel.zero, "
-                    "parallel.sequence_parallel, parallel.dispatcher, model.capacity_factor, "
+                    "parallel.sequence_parallel, parallel.dispatcher, parallel.layout, "
+                    "model.capacity_factor, "
                     "precision, overlap, constants or gpus",
                     keys[i].path);
+        else if (strcmp(keys[i].path, ST_KEY_PARALLEL_LAYOUT) == 0)
+            stack->layout = leaves_stages(loader->job) ? value->text : NULL;
         else if (strcmp(keys[i].path, ST_KEY_NAME) != 0 && gives_way(&loader->job->values[i]))
             loader->job->values[i] = from_stack(value, stack);
     }
@@ -243,6 +264,11 @@ void st_loader_apply_stack(st_loader *loader)
             *constant = from_stack(value, stack);
     }
     stack->recipes = list_recipes(loader, values);
+    if (stack->layout != NULL)
+        stack->recipes = st_arena_printf(
+            loader->arena, "%s%s%s=%s (%s)", st_or_none(stack->recipes),
+            stack->recipes != NULL ? "; " : "", ST_KEY_PARALLEL_LAYOUT, stack->layout,
+            st_or_none(st_job_value_of(values, ST_KEY_PARALLEL_LAYOUT)->source));
     loader->job->stack = stack;
     loader->job->runs = inner.job->runs;
     loader->job->stack_errors = inner.job->stack_errors;

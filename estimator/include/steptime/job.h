@@ -112,6 +112,7 @@ typedef struct st_stack {
     const char *release; /* that counts, NULL: its file has none */
     const char
         *recipes; /* what its recipes set for this job, "KEY=VALUE ... (SOURCE)", NULL: none */
+    const char *layout; /* of a plan that says nothing of its stages, NULL: none */
 } st_stack;
 
 /* NULL where there is none: the job names none, and its sheet has no default. */
