@@ -443,6 +443,9 @@ TEST_OF(published_runs_are_met, fixture *own, set_up, tear_down)
     } cases[] = {
         {"megatron-22b-8xa100", "step_time", 1.10, 0.075},
         {"gpt3-175b-64xa100", "step_time", 13.75, 0.03},
+        /* 7.7 % above, 0.8 of them since all-gathers and reduce-scatters start apart and lose
+         * more in groups of 8, as they do where they are measured; the three smaller models of
+         * that paper are within 3.2 %. */
         {"megatron-1t-512xa100", "step_time", 71.49, 0.08},
         {"gpt3-175b-1024xa100", "flops_gpu_hardware", 140e12, 0.09},
         {"llama3-405b-16384xh100", "flops_gpu", 400e12, 0.12},
