@@ -205,6 +205,22 @@ static bool sets_key_of(const cli_option *option, const cli_option *set, const c
            text[length] == '=';
 }
 
+/* Two values of one key by --set: the last one counts, which a long line easily hides. */
+static void warn_of_second(const cli_run *run, const cli_option *option, const char *value)
+{
+    size_t length = strcspn(value, "=") + 1;
+    for (size_t i = run->given_count; i > 0; i--) {
+        const cli_given *given = &run->given[i - 1];
+        if (given->option != option || strncmp(given->value, value, length) != 0)
+            continue;
+        if (strcmp(given->value, value) != 0)
+            (void)st_report(run->errors, ST_SEVERITY_WARNING, ST_ERR_USAGE,
+                            (st_place){.file = st_errors_text(run->errors, "--set %s", value)},
+                            "replaces '--set %.100s'", given->value);
+        return;
+    }
+}
+
 st_status cli_option_take(cli_run *run, const cli_option *option, const char *value)
 {
     /* An option that sets a key, and --set of that key: one would win silently. */
@@ -232,6 +248,8 @@ st_status cli_option_take(cli_run *run, const cli_option *option, const char *va
     if (!repeats && cli_is_given(run, member))
         return cli_wrong_use(
             run, st_errors_text(run->errors, "duplicate option --%s", option->name), NULL);
+    if (value != NULL && strcmp(option->name, "set") == 0)
+        warn_of_second(run, option, value);
     run->given[run->given_count++] = (cli_given){option, member, value};
     return store(run, option, value);
 }

@@ -128,13 +128,14 @@ def messages_of(b, r, kind):
     if has_attention(kind):
         ring, slow = b.found("t_ring_cp"), b.found("slow_cp")
         hidden = min(ring, slow * x.hide_cp * b.of_kind("core_forward", kind))
-        sent.forward += b.found("t_heads_cp") + ring - hidden
-        sent.whole += b.of_kind("t_cp", kind)
-        sent.slow_forward += hidden * (1 - 1 / slow)
-        sent.slow_all += b.of_kind("t_slowdown_cp", kind)
+        whole, slow_whole = b.of_kind("t_cp", kind), b.of_kind("t_slowdown_cp", kind)
+        sent.forward += whole / 2 if weights_wait(x) else b.found("t_heads_cp") + ring - hidden
+        sent.whole += whole
+        sent.slow_forward += slow_whole / 2 if weights_wait(x) else hidden * (1 - 1 / slow)
+        sent.slow_all += slow_whole
     if not has_attention(kind):  # exchanges of heads, which test_megatron_kinds.py works out
         exchanged = b.of_kind("t_cp_kind", kind)
-        sent.forward += exchanged / (passes + 1)
+        sent.forward += exchanged / (2 if weights_wait(x) else passes + 1)
         sent.whole += exchanged
     if is_routed(kind):
         sent.forward += b.of_kind("forward_ep", kind)
@@ -221,7 +222,7 @@ def expect_means(b, r, of_a_chunk):
         return blocks_of(r, kind) * b.of_kind("t_tp", kind)
 
     def backward_cp(kind):
-        return b.of_kind("t_cp", kind) - b.of_kind("t_cp_forward", kind)
+        return b.of_kind("t_cp", kind) - b.of_kind("cp_forward", kind)
 
     for routed in (False, True):
         for mean, cell in MEANS.items():
@@ -233,7 +234,7 @@ def expect_means(b, r, of_a_chunk):
         expect_mean(b, "backward_mean_tp", routed,
                     lambda kind: (tp_of(kind) * (1 + r.share * (1 - x.early_stop / 2))
                                   + blocks_of(r, kind) * b.of_kind("t_tp_again", kind)), of_a_chunk)
-        expect_mean(b, "forward_mean_cp", routed, lambda kind: b.of_kind("t_cp_forward", kind), of_a_chunk)
+        expect_mean(b, "forward_mean_cp", routed, lambda kind: b.of_kind("cp_forward", kind), of_a_chunk)
         expect_mean(b, "backward_mean_cp", routed, backward_cp, of_a_chunk)
 
 

@@ -65,6 +65,15 @@ static const char *recipes_of(const st_estimate *estimate, const st_stack *stack
     return estimate->recipes != NULL ? estimate->recipes : stack->recipes;
 }
 
+/* A sheet of a step that names the bytes of its messages, or no step. */
+static bool sends_known(const st_sheet *sheet)
+{
+    bool known = st_sheet_role(sheet, ST_ROLE_STEP) == NULL;
+    for (size_t group = 0; group < st_role_part_count(ST_ROLE_SENT); group++)
+        known = known || st_sheet_role_part(sheet, ST_ROLE_SENT, group) != NULL;
+    return known;
+}
+
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root)
 {
     st_arena *arena = root->result->arena;
@@ -97,6 +106,10 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
                     st_or_none(st_refine_text(&estimate->refinements[i], arena)));
     st_say_fact(root, "refine", LABEL_WIDTH, text);
     st_say_fact(root, "error", LABEL_WIDTH, st_error_band_text(&estimate->band, arena));
+    if (!sends_known(estimate->sheet))
+        st_say_fact(root, "traffic", LABEL_WIDTH,
+                    "not known: the sheet has no role 'sent', so that nothing compares its messages "
+                    "with what links and NICs carry");
     const st_stack *stack = st_job_stack(estimate->job);
     if (stack != NULL)
         st_say_fact(root, "stack", LABEL_WIDTH,

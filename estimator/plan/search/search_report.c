@@ -93,11 +93,24 @@ static void say_settings_of(st_node *root, const char *label, const char *const 
     st_buffer_end(&line, &root->result->failed);
 }
 
+/* Plans are ranked by their closed form, which may be below the step that their estimates replay.
+ */
+static bool ranks_by_bound(const st_search_view *view)
+{
+    return view->replays != NULL && !view->confirmation.ranks &&
+           st_search_keeps_bounds(view->search, view->search->space->sheet);
+}
+
 /* Both times of a plan, and what they differ by. */
 static void put_replay(const st_search_view *view, size_t index, st_node *row)
 {
     const st_replayed *one = &view->replays[index];
     st_term term = st_replayed_differs_by(one);
+    if (ranks_by_bound(view)) {
+        char bound[ST_QUANTITY_TEXT];
+        st_put_seconds(row, "closed_form_s", one->closed_s);
+        st_put_text(row, ".closed", st_quantity_text(one->closed_s, "s", bound));
+    }
     if (!one->tried)
         return;
     if (one->known)
@@ -311,7 +324,7 @@ static bool is_brief_cell(const st_search_view *view, size_t cell, bool tight)
 static void say_found(st_node *node, const found_rows *rows, const st_node *list, cell_span cells,
                       bool ranked, bool plans)
 {
-    enum { CELL = 9, RANK = 6, REPLAY = 9, FITS = 11, TIES = 6, ERROR = 14 };
+    enum { CELL = 9, RANK = 6, REPLAY = 9, CLOSED = 13, FITS = 11, TIES = 6, ERROR = 14 };
     const st_search_view *view = rows->view;
     const st_space *space = view->detail.space;
     shown_columns shown = {.arena = node->result->arena, .fields = ""};
@@ -333,9 +346,11 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
             show_column(&shown, "error", ".error");
             width += ERROR;
         }
-        if (plans && rows->count > 0 && view->replays[0].tried) {
-            show_column(&shown, "replay", ".replay");
-            width += REPLAY;
+        bool by_bound = ranks_by_bound(view);
+        if (plans && rows->count > 0 && (by_bound || view->replays[0].tried)) {
+            show_column(&shown, by_bound ? "closed form" : "replay",
+                        by_bound ? ".closed" : ".replay");
+            width += by_bound ? CLOSED : REPLAY;
         }
     }
     enum { NARROW = 46 };
@@ -602,6 +617,8 @@ static void say_order(const st_search_view *view, st_node *root)
     if (done->ranks)
         st_text_add(arena, &text, " ", "by replay of %" PRIu64 " plan%s", done->replayed,
                     done->replayed == 1 ? "" : "s");
+    else if (ranks_by_bound(view))
+        st_text_add(arena, &text, " ", "by closed form, which replayed steps may exceed");
     if (is_whole(view) && search->limited)
         st_text_add(arena, &text, ", ", "all %" PRIu64 " plans of the limited space", search->rows);
     else
@@ -737,6 +754,8 @@ void st_search_put(const st_search_view *view, st_result *result)
                      : space->cells[i];
             st_result_csv_column(result, ranking->cell_fields[i], st_or_none(name));
         }
+        if (ranks_by_bound(view))
+            st_result_csv_column(result, "closed_form_s", "closed form [s]");
         if (view->replays[0].tried) {
             st_result_csv_column(result, "replay_s", "replay [s]");
             st_result_csv_column(result, "differs_by", "differs_by");
