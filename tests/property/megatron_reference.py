@@ -416,8 +416,12 @@ def refer_slowdowns(r):
     r.t_cp = (again + 2) * r.ring_cp - cp_hidden
     r.cost_tp = cost(x.hide_tp * r.all_reduce_tp, r.slow_tp)
     for k in range(KINDS):
-        # The gather that a backward pass repeats hides behind the products of a block.
-        r.again_hides[k] = min(r.gather_tp, r.slow_tp * r.gemm[k] / r.blocks[k])
+        # The gather that a backward pass repeats hides behind the products of a block, and what its collective hides
+        # behind is used; products of weights hide, too, unless they are late.
+        own = r.slow_tp * r.gemm[k] / r.blocks[k]
+        late = x.schedule == ZERO_BUBBLE or x.schedule == ZERO_BUBBLE_2
+        left = (1 if late else 2) * own - min(x.hide_tp * r.all_reduce_tp, own)
+        r.again_hides[k] = min(r.gather_tp, own, max(left, 0))
     r.cost_cp = cost(cp_hidden, r.slow_cp)
     r.cost_ep = cost(2 * (again + 1) * x.hide_ep * r.all_to_all, r.slow_ep)
 
@@ -436,8 +440,8 @@ def passes_of(r, k):
     late = r.x.schedule == ZERO_BUBBLE or r.x.schedule == ZERO_BUBBLE_2
     weights = min(r.wgrad[k], r.backward[k])
     work = (r.forward[k] + r.backward[k] - weights) / 2 if late else r.forward[k]
-    ring = max(r.ring_cp - r.slow_cp * r.x.hide_cp * r.core_forward, 0)
-    slow = cost(min(r.ring_cp, r.slow_cp * r.x.hide_cp * r.core_forward), r.slow_cp)
+    ring = r.t_cp / 2 if late else max(r.ring_cp - r.slow_cp * r.x.hide_cp * r.core_forward, 0)
+    slow = r.cost_cp / 2 if late else cost(min(r.ring_cp, r.slow_cp * r.x.hide_cp * r.core_forward), r.slow_cp)
     forward = work + r.blocks[k] * (r.t_tp + r.cost_tp) + ring + slow
     if k == MOE:
         forward += r.t_ep / (r.passes + 1) + r.cost_ep / (r.passes + 1)

@@ -180,6 +180,9 @@ def expect_passes(b, r, k):
     inputs = r.forward[k] + r.backward[k] + r.again[k] - weights - first
     per = 1 / (r.passes + 1)
     behind = (r.ring_cp - cp) * (1 - 1 / r.slow_cp)
+    b.expect_of("t_cp_forward", kind, cp, r.ring_cp)
+    if late:  # as its computation is divided
+        cp, behind = r.t_cp / 2, r.cost_cp / 2
     slow_forward = r.blocks[k] * r.cost_tp + behind + (r.cost_ep * per if k == MOE else 0)
     repeated = r.blocks[k] * (r.gather_tp - r.again_hides[k])
     slow_backward = (r.blocks[k] / 2 * (r.n_tp - 2) * r.cost_tp + r.cost_cp - behind
@@ -198,7 +201,7 @@ def expect_passes(b, r, k):
     b.expect_of("forward_launch", kind, waits[0], r.layer[k])
     b.expect_of("backward_launch", kind, r.layer[k] - r.gpu[k] - sum(waits), r.layer[k])
     b.expect_of("weights_launch", kind, waits[1], r.layer[k])
-    b.expect_of("t_cp_forward", kind, cp, r.ring_cp)
+    b.expect_of("cp_forward", kind, cp, r.ring_cp)
     b.expect_of("t_cp", kind, r.t_cp, r.ring_cp)
     b.expect_of("forward_ep", kind, ep * per)
     b.expect_of("t_ep", kind, ep)

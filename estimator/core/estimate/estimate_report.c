@@ -107,9 +107,10 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
     st_say_fact(root, "refine", LABEL_WIDTH, text);
     st_say_fact(root, "error", LABEL_WIDTH, st_error_band_text(&estimate->band, arena));
     if (!sends_known(estimate->sheet))
-        st_say_fact(root, "traffic", LABEL_WIDTH,
-                    "not known: the sheet has no role 'sent', so that nothing compares its messages "
-                    "with what links and NICs carry");
+        st_say_fact(
+            root, "traffic", LABEL_WIDTH,
+            "not known: the sheet has no role 'sent', so that nothing compares its messages "
+            "with what links and NICs carry");
     const st_stack *stack = st_job_stack(estimate->job);
     if (stack != NULL)
         st_say_fact(root, "stack", LABEL_WIDTH,
