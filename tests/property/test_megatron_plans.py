@@ -151,7 +151,7 @@ def expect_traffic(b, r):
     tied = x.tied * r.g * r.P_rows if x.p > 1 else 0
     b.expect("tp_messages", tp)
     blocks = 2 * dense + moe * r.blocks[MOE] if x.sequence_parallel > 0 and x.t > 1 else 0
-    b.expect("tp_payload", (tp + r.m * blocks / 2) * r.tp_message)
+    b.expect("tp_payload", tp * r.tp_message)
     b.expect("tp_sent", (2 * tp + r.m * blocks) * r.tp_message * (x.t - 1) / x.t)
     b.expect("pp_messages", pp)
     b.expect("pp_payload", pp * r.pp_message)
