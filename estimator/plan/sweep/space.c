@@ -5,6 +5,7 @@
 #include "base/error_scope.h"
 #include "base/memory.h"
 #include "program/condition.h"
+#include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 #include "sheet/type_write.h"
 #include "sweep/space_bind.h"
@@ -245,6 +246,18 @@ static size_t width_of_texts(const st_space_axis *axis)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+/* An estimate of one plan follows a layout of the recipe, for which rows would take far longer. */
+static void warn_of_layout(const st_space *space, st_errors *errors)
+{
+    const st_stack *stack = st_job_stack(space->base.job);
+    if (stack != NULL && stack->layout != NULL)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                  "rows have equal stages, unlike 'steptime estimate', which takes %s=%s from the "
+                  "recipe of stack %s; use --set %s=%s for the same",
+                  ST_KEY_PARALLEL_LAYOUT, stack->layout, stack->name, ST_KEY_PARALLEL_LAYOUT,
+                  stack->layout);
+}
+
 /* The sheet with the conditions, the inputs by axis and the programs. */
 static st_status prepare(st_space *space, st_errors *errors)
 {
@@ -254,6 +267,7 @@ static st_status prepare(st_space *space, st_errors *errors)
         status = st_space_load_base(space, errors);
     if (status != ST_OK)
         return status;
+    warn_of_layout(space, errors);
     st_conditions conditions = {"--where", request->wheres, request->where_count};
     status = st_sheet_with_conditions(space->base.sheet, &conditions, space->arena, &space->sheet,
                                       errors);
