@@ -18,7 +18,7 @@ void st_oom_note(void);
  */
 void st_oom_end_with(void (*end)(void));
 void st_oom_note_errno(int fault); /* an errno: notes that of memory */
-/* What happened before, on whatever thread, is no concern of what this thread does from now on. */
+/* What happened before, on whatever thread, does not affect what this thread does from now on. */
 void st_oom_begin(void);
 bool st_oom_happened(void);
 
