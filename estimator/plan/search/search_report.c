@@ -131,6 +131,19 @@ static void put_replay(const st_search_view *view, size_t index, st_node *row)
     }
 }
 
+/* Whether a listed plan's step is another time than that which ranks it. */
+static bool lists_bounds(const found_rows *rows)
+{
+    const double same = 1e-3;
+    bool differ = false;
+    for (size_t i = 0; i < rows->count && ranks_by_bound(rows->view); i++) {
+        double bound_s = rows->view->replays[i].closed_s;
+        double step_s = rows->values[i * rows->view->detail.space->cell_count];
+        differ = differ || fabs(step_s - bound_s) > same * bound_s;
+    }
+    return differ;
+}
+
 static void fill_found(const void *context, size_t index, st_node *row)
 {
     const found_rows *rows = context;
@@ -346,8 +359,8 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
             show_column(&shown, "error", ".error");
             width += ERROR;
         }
-        bool by_bound = ranks_by_bound(view);
-        if (plans && rows->count > 0 && (by_bound || view->replays[0].tried)) {
+        bool by_bound = plans && lists_bounds(rows);
+        if (by_bound || (plans && rows->count > 0 && view->replays[0].tried)) {
             show_column(&shown, by_bound ? "closed form" : "replay",
                         by_bound ? ".closed" : ".replay");
             width += by_bound ? CLOSED : REPLAY;

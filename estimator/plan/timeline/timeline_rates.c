@@ -8,6 +8,7 @@
 #include "schedule/schedule_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a resource has of hidden gradients and weights. */
@@ -74,13 +75,15 @@ typedef struct named_pass {
 static named_pass pass_named(const char *name)
 {
     named_pass pass = {0};
-    unsigned long micro = 0;
-    unsigned chunk = 0;
     if (name[0] == '\0' || strchr("FBW", name[0]) == NULL || name[1] != ' ')
         return pass;
-    int read = sscanf(name + 2, "%lu.%u", &micro, &chunk);
-    if (read >= 1 && micro > 0 && (read == 1 || chunk > 0))
-        pass = (named_pass){name[0], (uint32_t)micro - 1, read == 1 ? 0 : chunk - 1, read > 1};
+    char *end = NULL;
+    unsigned long micro = strtoul(name + 2, &end, 10);
+    bool has_chunk = *end == '.';
+    unsigned long chunk = has_chunk ? strtoul(end + 1, NULL, 10) : 0;
+    if (micro > 0 && (!has_chunk || chunk > 0))
+        pass = (named_pass){name[0], (uint32_t)micro - 1, has_chunk ? (uint32_t)chunk - 1 : 0,
+                            has_chunk};
     return pass;
 }
 

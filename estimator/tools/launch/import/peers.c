@@ -19,6 +19,7 @@
 #include "steptime/tool/job_keys.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef enum peer_kind {
@@ -415,6 +416,23 @@ static void settle_recompute(peer *from)
                           st_draft_text(&from->draft, "SimuMax's strategy %s", modules[i].name));
 }
 
+/* "b=1, m=4096, k=8192, n=1280, ..." */
+static bool read_shape(const char *text, double size[4])
+{
+    static const char *const names[] = {"b=", ", m=", ", k=", ", n="};
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        size_t length = strlen(names[i]);
+        if (strncmp(text, names[i], length) != 0)
+            return false;
+        char *end = NULL;
+        size[i] = strtod(text + length, &end);
+        if (end == text + length)
+            return false;
+        text = end;
+    }
+    return true;
+}
+
 /* Work over time of the shapes "b=1, m=4096, k=8192, n=1280, ..." of its table of matrix products.
  */
 static void put_shapes(peer *from)
@@ -428,8 +446,7 @@ static void put_shapes(peer *from)
          shape = shape->next, count++) {
         double size[4] = {0}; /* b, m, k, n */
         double efficiency = 0;
-        if (sscanf(shape->name, "b=%lf, m=%lf, k=%lf, n=%lf", &size[0], &size[1], &size[2],
-                   &size[3]) != 4 ||
+        if (!read_shape(shape->name, size) ||
             st_number_parse(st_or_none(shape->text), strlen(st_or_none(shape->text)), (st_place){0},
                             &efficiency, NULL) != ST_OK ||
             !(efficiency > 0)) {
