@@ -3,12 +3,12 @@
 """Jobs written as Chakra traces and read back by chakra.py: against the timeline they are made of,
 and against the traffic of the sheet."""
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from chakra import Job
+from traffic import run, traffic_of
 
 SMALL = "gpt3-175b-64xa100"
 LIST_STAGES = ["--set", "model=vgg19", "--set", "parallel.dp=8", "--set", "parallel.pp=4", "--set", "batch.global=1024"]
@@ -39,12 +39,6 @@ CASES = [
 KINDS = ["tp", "cp", "ep", "dp", "pp", "emb", "expert_dp"]
 
 
-def run(program, *words):
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, " ".join(words) + "\n" + done.stderr
-    return done.stdout, done.stderr
-
-
 def common(options):
     """Options that other verbs have, too."""
     kept = []
@@ -54,21 +48,6 @@ def common(options):
         if name in ("--set", "--check"):
             kept += [name, value]
     return kept
-
-
-def traffic_of(program, name, options):
-    """The traffic of the sheet. GEMMs hide gathers that sequence parallelism repeats: no trace has those."""
-    words = ["traffic", name, "--json", *common(options)]
-    traffic = json.loads(run(program, *words)[0])
-    if "constants.regather_hidden=0" in options or not any(kind["kind"] == "tp" for kind in traffic["groups"]):
-        return traffic
-    if "--check" not in words:
-        words += ["--check", "none"]
-    plain = json.loads(run(program, *words, "--set", "parallel.sequence_parallel=false")[0])
-    for i, kind in enumerate(plain["groups"]):
-        if kind["kind"] == "tp":
-            traffic["groups"][i] = kind
-    return traffic
 
 
 def check(program, folder, case):
@@ -86,7 +65,7 @@ def check(program, folder, case):
         alone = row["exposed_compute_s"] + row["overlapped_s"]
         computed = job.computed_us(row["rank"]) / 1e6
         assert abs(computed - alone) <= tolerance * end, f"{computed} s computed, {alone} s"
-    traffic = traffic_of(program, name, options)
+    traffic = traffic_of(program, name, common(options))
     for row in timeline["ranks"]:
         sent = job.sent_bytes(row["rank"], lambda group: KINDS[(group - 1) // traffic["ranks"]])
         for kind in traffic["groups"]:

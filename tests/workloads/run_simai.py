@@ -3,9 +3,10 @@
 """Jobs written as workload files of SimAI and read back by the rules of its Workload.cc: against the
 timeline that they are made of, and against the traffic of the sheet."""
 import json
-import subprocess
 import sys
 from collections import Counter
+
+from traffic import run, traffic_of
 
 SMALL = "gpt3-175b-64xa100"
 LIST_STAGES = ["--set", "model=vgg19", "--set", "parallel.dp=8", "--set", "parallel.pp=4", "--set", "batch.global=1024"]
@@ -27,12 +28,6 @@ CASES = [
 ]
 COLLECTIVES = ("ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL")
 GROUPS = ({"": "tp", "_EP": "ep"}, {"": "tp", "_EP": "ep"}, {"": "dp", "_DP_EP": "expert_dp"})
-
-
-def run(program, *words):
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, " ".join(words) + "\n" + done.stderr
-    return done.stdout, done.stderr
 
 
 def read(text):
@@ -62,7 +57,7 @@ def check(program, case):
     name, options = case
     timeline = json.loads(run(program, "timeline", name, "--json", *options)[0])
     plain = [w for i, w in enumerate(options) if "--detail" not in options[i - i % 2]]
-    traffic = json.loads(run(program, "traffic", name, "--json", *plain)[0])
+    traffic = traffic_of(program, name, plain)
     ranks = {kind["kind"]: kind["ranks"] for kind in traffic["groups"]}
     for row in timeline["ranks"]:
         text, warnings = run(program, "export", "simai", name, "--stage", str(row["stage"]), *options)
