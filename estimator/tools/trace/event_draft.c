@@ -345,9 +345,9 @@ static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)
     if (key_is(name, key.length, "args")) {
         st_scan_span arg_key;
         bool started = false;
-        /* Of operators no argument is kept. */
+        /* Of operators no argument is kept. A category that comes later has no place yet. */
         bool wanted =
-            draft->details != NULL || draft->marked != NULL ||
+            draft->details != NULL || draft->marked != NULL || draft->category.length == 0 ||
             !key_is(st_scan_text(scan, draft->category), draft->category.length, "cpu_op");
         if (!wanted || st_scan_peek(scan) != '{')
             return st_scan_skip(scan);
