@@ -112,21 +112,21 @@ static const char *brief_with(fixture *own, const char *set)
 TEST_WITH(the_report_stands_as_it_is_worked_out, set_up, tear_down)
 {
     const char *text = brief_with(*state, NULL);
-    static const char *const parts[] = {"3.174 s per sack, 0.9452 sacks/s, fits (26.2 of 40 GiB)\n"
-                                        "worn by 265 ms on the lower half of a worn mill\n\njob ",
-                                        "\nWhere the sack goes: 3.174 s\n"
-                                        "  grinding   2.385 s  75 %  ",
-                                        "\n  sieving     715 ms  23 %  ",
-                                        "░  400 ms hidden\n  other     73.93 ms   2 %  ",
-                                        "\n\nThe bin: 26.2 of 40 GiB\n"
-                                        "  bran   7.2 GiB  27 %  ",
-                                        "\n  flour   19 GiB  73 %  ",
-                                        /* 0.8 of 265 ms; 0.2 of them are no edge */
-                                        "\n\nWear, lower_half stone: 265 ms\n"
-                                        "  edge   212 ms  80 %  ",
-                                        "\n  other   53 ms  20 %  ",
-                                        "\n\nWhat 10 % more of a constant changes\n"
-                                        "  +7.7 %  constants.grain  2.385 s, assumed  grinding\n"};
+    static const char *const parts[] = {
+        "3.174 s per sack, 0.9452 sacks/s, fits (26.2 of 40 GiB)\nworn by 265 ms on the ",
+        "the lower half of a worn mill\n\njob ",
+        "\nWhere the sack goes: 3.174 s\n"
+        "  grinding   2.385 s  75 %  ",
+        "\n  sieving     715 ms  23 %  ", "░  400 ms hidden\n  other     73.93 ms   2 %  ",
+        "\n\nThe bin: 26.2 of 40 GiB\n"
+        "  bran   7.2 GiB  27 %  ",
+        "\n  flour   19 GiB  73 %  ",
+        /* The edge is 0.8 of 265 ms. */
+        "\n\nWear, lower_half stone: 265 ms\n"
+        "  edge   212 ms  80 %  ",
+        "\n  other   53 ms  20 %  ",
+        "\n\nWhat 10 % more of a constant changes\n"
+        "  +7.7 %  constants.grain  2.385 s, assumed  grinding\n"};
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(text, parts[i]);
     assert_lacks(text, "waiting");

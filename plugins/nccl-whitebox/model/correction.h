@@ -71,7 +71,7 @@ double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *c
  * Where a group lies among those that were measured, for a reader, and how much of the calibration
  * it takes, of which `shares` are what groups take that were not measured, of small messages and
  * of large ones: "measured", "interpolated between 4 and 16 ranks, with 35 % of the calibration";
- * "" where there are no curves. At most `size` bytes of text.
+ * "" without curves. Writes at most `size` bytes.
  */
 void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction,
                      const double shares[2], int range, char *text, size_t size);
