@@ -98,7 +98,7 @@ def rate_model(r):
     r.stream = x.stream * x.bandwidth
     r.share = 1 if x.recompute == FULL else 0
     if x.recompute == FULL and x.again_layers > 0:
-        r.share = min(x.again_layers * x.p / x.L, 1)
+        r.share = min(x.again_layers * x.p * x.v / x.L, 1)
 
 
 def etp_of(x):

@@ -80,11 +80,15 @@ def refer_parameters(r):
 def refer_stages(r):
     x = r.x
     given = (1 if x.first_layers > 0 else 0) + (1 if x.last_layers > 0 else 0)
-    even = ceil((x.L - x.first_layers - x.last_layers) / max(x.p - given, 1))
-    r.stage[FIRST] = x.first_layers if x.first_layers > 0 else even
-    lacks = (x.p - given) * even - (x.L - x.first_layers - x.last_layers)
+    # embedding and output layer count as a layer each where only that fills all chunks
+    ends = 1 if (x.p > 1 and given == 0 and not x.hybrid and x.L % (x.p * x.v) != 0
+                 and (x.L + 2) % (x.p * x.v) == 0) else 0
+    even = ceil((x.L - x.first_layers - x.last_layers + 2 * ends) / max(x.p - given, 1))
+    r.stage[FIRST] = x.first_layers if x.first_layers > 0 else even - ends
+    lacks = (x.p - given) * even - (x.L - x.first_layers - x.last_layers + 2 * ends)
     r.stage[MIDDLE] = even - (1 if lacks >= x.p - 2 else 0) if x.p > 2 else 0
-    r.stage[LAST] = x.last_layers if x.last_layers > 0 else even - (1 if x.p > 1 and lacks >= x.p - 1 else 0)
+    r.stage[LAST] = (x.last_layers if x.last_layers > 0
+                     else even - ends - (1 if x.p > 1 and lacks >= x.p - 1 else 0))
     for i in range(STAGES):
         moe = (max(floor((r.stage[i] - x.dense_layers) / x.moe_every), 0) if i == FIRST
                else ceil(r.stage[i] / x.moe_every))

@@ -610,17 +610,37 @@ TEST_OF(replicas_sum_their_gradients_once, fixture *own, set_up, tear_down)
            (36e-6 + 8 * 5.3e-6 + 2 * 0.75 * bytes / (0.92 * 371e9 / 8)) / 3);
 }
 
-/* 126 layers, embedding and loss count as one each: 128 on 16 stages. */
-TEST_OF(ends_count_as_layers, fixture *own, set_up, tear_down)
+/* 126 layers, embedding and loss count as one each: 128 on 16 stages, also where nobody says so. */
+TEST_WITH(ends_count_as_layers, set_up, tear_down)
 {
-    st_estimate estimate = estimate_with(
-        own, "llama3-405b",
-        "batch.global=32 parallel.tp=8 parallel.pp=16 parallel.dp=1 parallel.zero=0 "
-        "cluster.nodes=16 parallel.account_embedding=true parallel.account_loss=true");
-    expect(&estimate, "L_stage[first]", 7);
-    expect(&estimate, "L_stage[middle]", 8);
-    expect(&estimate, "L_stage[last]", 7);
-    assert_string_equal(said(own), "");
+    static const char plan[] = "batch.global=32 parallel.tp=8 parallel.dp=1 parallel.zero=0 ";
+    static const struct {
+        const char *sets;
+        double first, middle;
+    } cases[] = {
+        {"parallel.pp=16 cluster.nodes=16 parallel.account_embedding=true "
+         "parallel.account_loss=true",
+         7, 8},
+        {"parallel.pp=16 cluster.nodes=16", 7, 8},
+        {"parallel.pp=9 cluster.nodes=9", 14, 14},
+        {"parallel.pp=11 cluster.nodes=11", 12, 12},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate estimate = estimate_with(
+            own, "llama3-405b", st_arena_printf(own->arena, "%s%s", plan, cases[i].sets));
+        expect(&estimate, "L_stage[first]", cases[i].first);
+        expect(&estimate, "L_stage[middle]", cases[i].middle);
+    }
+}
+
+/* Megatron counts recomputed layers by chunk. */
+TEST_OF(layers_are_computed_again_in_each_chunk, fixture *own, set_up, tear_down)
+{
+    st_estimate estimate = estimate_with(own, "llama3-8b",
+                                         "recompute=full recomputed.layers=3 parallel.pp=2 "
+                                         "parallel.virtual_stages=4 parallel.dp=4");
+    expect(&estimate, "recompute_share", 3.0 * 2 * 4 / 32);
 }
 
 TEST_WITH(modules_are_computed_again, set_up, tear_down)

@@ -210,9 +210,12 @@ static const rule_case warnings[] = {
      "warning: hidden size over tensor-parallel size, 776, is not a multiple of 64"},
     {"megatron-22b-8xa100", "model.head_dim=100",
      "warning: the width of a head, 100, is not a multiple of 8"},
-    {"gpt3-175b-64xa100", "parallel.pp=7 parallel.virtual_stages=1",
-     "warning: 7 pipeline stages do not divide the 96 layers; the fullest stage has 14; "
+    {"gpt3-175b-64xa100", "parallel.pp=9 parallel.virtual_stages=1",
+     "warning: 9 pipeline stages do not divide the 96 layers; the fullest stage has 11; "
      "parallel.layout=auto balances them, as layouts of recipes do"},
+    {"gpt3-175b-64xa100", "parallel.pp=7 parallel.virtual_stages=2",
+     "warning: 7 pipeline stages of 2 chunks do not divide the 96 layers, but 98: embedding and "
+     "output layer count as a layer each"},
     {"gpt3-175b-64xa100", "batch.global=61",
      "warning: 61 micro-batches are not a multiple of 8 stages"},
     {"megatron-22b-8xa100", "parallel.tp=16 cluster.nodes=2",

@@ -181,8 +181,8 @@ TEST_OF(faulty_recipes_are_refused, fixture *own, set_up, tear_down)
                   "did you mean 'model.experts'?\n");
     assert_faults(own, "stack: {recipes: [{if: {parallel.tp: 6}, set: {graphs: full}}]}\n",
                   ST_ERR_NAME,
-                  "@/job.yaml:1:25: error: recipes cannot go by parallel.tp: expected keys of the "
-                  "model, its precision, the GPU or stack.release; a search varies plans\n");
+                  "@/job.yaml:1:25: error: recipes cannot go by parallel.tp: expected the model, "
+                  "precision, GPU, parallel.zero or stack.release; a search varies plans\n");
     assert_faults(own, "stack: {recipes: [{if: {model.experts: 6}}]}\n", ST_ERR_VALUE,
                   "@/job.yaml:1:18: error: wrong value for recipes: found a list, expected a list "
                   "of maps with `set`, and `if`, `source` and `recipes` where needed\n");

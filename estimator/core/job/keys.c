@@ -341,7 +341,7 @@ static const st_key keys[] = {
     FLAG("recomputed.shared_experts", "false",
          "selective recomputation: shared experts (shared_experts)"),
     COUNT("recomputed.layers", OR_NONE, "0",
-          "full recomputation: layers of a stage that are computed again (block); 0: all"),
+          "full recomputation: layers of a stage's chunk that are repeated (block); 0: all"),
 
     NUMBER("offload.optimizer", SHARE, "0",
            "share of the optimizer's state that is kept and updated in host memory"),

@@ -170,11 +170,12 @@ static bool condition_holds(st_loader *loader, const st_yaml_node *map, size_t i
                 st_or_none(st_key_nearest_path(path)));
         return false;
     }
-    if (strncmp(path, ST_KEY_PARALLEL ".", sizeof ST_KEY_PARALLEL) == 0 ||
-        strncmp(path, ST_KEY_BATCH ".", sizeof ST_KEY_BATCH) == 0) {
+    if (strcmp(path, ST_KEY_PARALLEL_ZERO) != 0 &&
+        (strncmp(path, ST_KEY_PARALLEL ".", sizeof ST_KEY_PARALLEL) == 0 ||
+         strncmp(path, ST_KEY_BATCH ".", sizeof ST_KEY_BATCH) == 0)) {
         ST_NOTE(loader, ST_ERR_NAME, map->key_places[index],
                 "recipes cannot go by %s" ST_EXPECTED
-                "keys of the model, its precision, the GPU or stack.release; a search varies plans",
+                "the model, precision, GPU, parallel.zero or stack.release; a search varies plans",
                 path);
         return false;
     }

@@ -225,8 +225,9 @@ static void read_checkpointing(megatron_run *options)
 {
     st_draft *draft = options->draft;
     const char *option = megatron_text(options, "activation_checkpoint.selective_ac_option");
-    const uint64_t pp = st_draft_count(draft, ST_KEY_PARALLEL_PP);
-    const uint64_t layers = st_draft_count(draft, ST_KEY_MODEL_LAYERS) / (pp > 0 ? pp : 1);
+    uint64_t chunks = st_draft_count(draft, ST_KEY_PARALLEL_PP);
+    chunks *= st_draft_count(draft, ST_KEY_PARALLEL_VIRTUAL_STAGES);
+    const uint64_t layers = st_draft_count(draft, ST_KEY_MODEL_LAYERS) / (chunks > 0 ? chunks : 1);
     uint64_t each = 0;
     if (strcmp(megatron_text(options, "activation_checkpoint.mode"), "selective") != 0 ||
         strcmp(option, "op") == 0 || option[0] == '\0' || options->is_export ||
@@ -236,7 +237,7 @@ static void read_checkpointing(megatron_run *options)
     if (each > 1 && layers < each)
         st_draft_note(draft,
                       "One layer in %" PRIu64 " is recomputed (selective_ac_option): set "
-                      "recomputed.layers to those of a stage.",
+                      "recomputed.layers to those of a chunk.",
                       each);
     else if (each > 1)
         st_draft_put_count(
