@@ -96,6 +96,7 @@ static sweep_time time_sweep(bench *own, const st_space *space, bool kept_alone)
     st_space_worker *worker = st_space_worker_create(space);
     demand(worker != NULL, "out of memory", own->errors);
     worker->kept_alone = kept_alone;
+    st_space_run(worker, 0, 1); /* programs are laid out now */
     uint64_t before = atomic_load(&allocations);
     double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (uint64_t first = 0; first < space->rows; first += ST_SPACE_BLOCK) {

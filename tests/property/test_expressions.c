@@ -348,6 +348,9 @@ static void fill_product(product_case *self)
     }
 }
 
+static const st_check_codes codes[] = {{2.5, 7.5}, {3.5, 7.5}, {4.5, 7.5}, {5.5, 7.5}};
+enum { CHECKS = sizeof codes / sizeof codes[0] };
+
 static void check_product(const world *w, const product_case *self, double *const *outputs,
                           const double *failures)
 {
@@ -356,17 +359,19 @@ static void check_product(const world *w, const product_case *self, double *cons
     for (size_t row = 0; row < self->rows; row++) {
         double inputs[INPUTS];
         double expected[CELLS];
-        double check = 0;
+        double checks[CHECKS];
+        double failure = (double)INFINITY;
         for (size_t i = 0; i < INPUTS; i++)
             inputs[i] = table_value(&self->table, i, row);
-        assert_int_equal(st_program_run_one(w->program, alone, inputs, expected, &check), ST_OK);
+        assert_int_equal(st_program_run_one(w->program, alone, inputs, expected, checks), ST_OK);
         for (size_t i = 0; i < CELLS; i++)
             if (!same_double(outputs[i][row], expected[i]))
                 fail_msg("c%zu in row %zu of %zu from %llu on: %.17g in the product, %.17g alone, "
                          "in\n%s",
                          i, row, self->rows, (unsigned long long)self->product.first,
                          outputs[i][row], expected[i], w->text);
-        const double failure = check == 1.0 ? (double)INFINITY : check == 0.0 ? 2.5 : 3.5;
+        for (size_t i = 0; i < CHECKS; i++)
+            failure = st_check_apply(failure, checks[i], &codes[i]);
         assert_double(failures != NULL ? failures[row] : failure, failure, "failure");
     }
     for (size_t i = 0; i < CELLS; i++)
@@ -425,13 +430,14 @@ static st_workspace *product_workspace(const world *w, const product_case *self)
 
 static void run_products(shelf *own, property_random *random)
 {
-    static const st_check_codes codes = {.failed = 2.5, .missing = 3.5};
     world w;
     product_case self = {0};
     size_t strides[INPUTS];
     double failures[MOST_ROWS];
     make_checked_world(&w, own, random,
-                       "checks:\n  - {that: 'p or given(u, y)/x < z', else: 'x is {x}'}\n");
+                       "checks:\n  - {that: 'p or given(u, y)/x < z', else: 'x is {x}'}\n"
+                       "  - {that: 'x < y', else: '{x}'}\n  - {that: 'p or q', else: '{p}'}\n"
+                       "  - {that: 'z > 0 and u < 9', else: '{z}'}\n");
     deal_inputs(&self, random);
     for (size_t i = 0; i < INPUTS; i++)
         strides[i] = self.lists[i] > 0;
@@ -452,7 +458,7 @@ static void run_products(shelf *own, property_random *random)
                               .level = level > 0 ? 1 : 0,
                               .rows = self.rows,
                               .outputs = outputs,
-                              .codes = &codes,
+                              .codes = codes,
                               .failures = failures,
                               .product = &self.product};
         st_paced_run(workspace, &run);

@@ -157,6 +157,29 @@ TEST(test_models_change_along_an_axis)
     (void)tear_down((void **)&own);
 }
 
+/* Enough rows for the axes within a piece to become a product of lists, with axes outside of it and
+ * without. */
+TEST(test_axes_are_products)
+{
+    static const char *const axes[][AXES] = {
+        {"batch.global=64..640+8", "parallel.tp=1..8*2", "parallel.pp=1,2,4,8,96",
+         "batch.micro=1..7+2"},
+        {"parallel.tp=1..8*2", "batch.micro=1..7+2", "batch.global=64..640+8",
+         "parallel.pp=1,2,4,8,96"}};
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
+        const st_space_request request = {.job = "gpt3-175b-64xa100",
+                                          .option = "--over",
+                                          .overs = axes[i],
+                                          .over_count = AXES,
+                                          .cells = cells,
+                                          .cell_count = CELLS};
+        fixture *own = NULL;
+        set_up((void **)&own);
+        check_space(*state, own, &request);
+        (void)tear_down((void **)&own);
+    }
+}
+
 /* A sample has as many rows as asked for, in the order of the space and none twice. */
 TEST_OF(test_samples_are_in_order, property_random *random, NULL, NULL)
 {

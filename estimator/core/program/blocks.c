@@ -138,7 +138,17 @@ static void run_check(const st_step *step, size_t rows)
 {
     const double *restrict a = step->a;
     double *restrict out = step->out;
+    if (step->codes == NULL) {
+        for (size_t i = 0; i < rows; i++)
+            out[i] = a[i] < out[i] ? a[i] : out[i];
+        return;
+    }
     const st_check_codes codes = *step->codes;
+    if (step->scalars != 0) {
+        for (size_t i = 0; i < rows; i++)
+            out[i] = st_check_apply((double)INFINITY, a[i], &codes);
+        return;
+    }
     for (size_t i = 0; i < rows; i++)
         out[i] = st_check_apply(out[i], a[i], &codes);
 }

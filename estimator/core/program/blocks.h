@@ -16,7 +16,8 @@
 
 enum { ST_SCALAR_A = 1, ST_SCALAR_B = 2, ST_SCALAR_C = 4 };
 
-/* Steps that are not operations of programs: a copy to an output, what a check says of rows, and
+/* Steps that are not operations of programs: a copy to an output, what a check says of rows, whose
+ * failures begin at infinity where `scalars` is not 0, or what other failures say (no codes), and
  * values of fewer rows over more. */
 #define ST_STEP_COPY   ST_OP_CONSTANT
 #define ST_STEP_CHECK  ST_OP_INPUT

@@ -14,8 +14,10 @@ static void check_output(st_workspace *workspace, uint32_t slot, size_t output,
     size_t count = workspace->program->output_count;
     if (output < count || targets->failures == NULL)
         return;
+    const st_check_codes *codes = &targets->codes[output - count];
+    if (workspace->varies[slot])
+        workspace->least_code = fmin(workspace->least_code, fmin(codes->failed, codes->missing));
     if (column == NULL && workspace->varies[slot]) {
-        const st_check_codes *codes = &targets->codes[output - count];
         workspace->copies[workspace->copy_count++] =
             (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};
         workspace->steps[workspace->step_count++] =
@@ -262,6 +264,7 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
     workspace->scalar_count = 0;
     workspace->scalar_input_count = 0;
     workspace->scalar_call_count = 0;
+    workspace->least_code = (double)INFINITY;
     const st_program *input_program = workspace->program;
     for (uint32_t slot = 0; slot < input_program->sheet->input_count; slot++) {
         workspace->varies[slot] = inputs[slot].stride != 0;

@@ -84,6 +84,7 @@ struct st_product_layout {
     bool ready;
     row_class classes[CLASSES];
     int *of;     /* per slot: its class */
+    uint32_t failures[CLASSES]; /* value: what checks say that no longer class has yet */
     bool failed; /* memory for the lists that follow, which are kept from layout to layout */
     value *values;
     size_t value_count;
@@ -164,7 +165,7 @@ static uint32_t add_value(st_product_layout *plan, int of)
         plan->failed = true;
         return NO_VALUE;
     }
-    plan->values[plan->value_count] = (value){.of = of};
+    plan->values[plan->value_count] = (value){.of = of, .place = NO_VALUE};
     return (uint32_t)plan->value_count++;
 }
 
@@ -179,6 +180,17 @@ static void add_step(st_product_layout *plan, const st_step *step, const uses *i
     plan->uses[plan->step_count++] = *its;
 }
 
+static uint32_t spread(st_product_layout *plan, uint32_t number, int from, int to)
+{
+    const st_step step = {.op = ST_STEP_SPREAD, .spread = &plan->spreads[from][to]};
+    const uint32_t into = add_value(plan, to);
+    if (!plan->is_spread[from][to])
+        plan->pairs[plan->pair_count++] = (spread_pair){.from = from, .to = to};
+    plan->is_spread[from][to] = true;
+    add_step(plan, &step, &(uses){.a = number, .b = NO_VALUE, .c = NO_VALUE, .out = into});
+    return into;
+}
+
 /* The value of a slot over the rows of a class; NO_VALUE: a scalar. */
 static uint32_t value_in(st_product_layout *plan, uint32_t slot, int of)
 {
@@ -187,16 +199,9 @@ static uint32_t value_in(st_product_layout *plan, uint32_t slot, int of)
         return NO_VALUE;
     if (has == of)
         return slot;
-    if (plan->spread_for[slot] != of) {
-        const st_step step = {.op = ST_STEP_SPREAD, .spread = &plan->spreads[has][of]};
-        if (!plan->is_spread[has][of])
-            plan->pairs[plan->pair_count++] = (spread_pair){.from = has, .to = of};
-        plan->is_spread[has][of] = true;
-        plan->spread_for[slot] = of;
-        plan->spread_into[slot] = add_value(plan, of);
-        add_step(plan, &step,
-                 &(uses){.a = slot, .b = NO_VALUE, .c = NO_VALUE, .out = plan->spread_into[slot]});
-    }
+    if (plan->spread_for[slot] != of)
+        plan->spread_into[slot] = spread(plan, slot, has, of);
+    plan->spread_for[slot] = of;
     return plan->spread_into[slot];
 }
 
@@ -237,6 +242,51 @@ static void add_operation(st_product_layout *plan, const st_workspace *workspace
     add_step(plan, &step, &its);
 }
 
+/* A step of the failures of a class: of all rows, which are the target's, or in its register. */
+static void add_failure(st_product_layout *plan, int of, st_step step, uint32_t reads)
+{
+    uint32_t *into = &plan->failures[of];
+    uses its = {reads, NO_VALUE, NO_VALUE, NO_VALUE};
+    if (of == whole_class(plan)) {
+        const st_copy one = {.step = plan->step_count, .output = ST_VERDICTS};
+        (void)ST_APPEND(plan->arena, plan->copies, plan->copy_count, one);
+    } else {
+        step.scalars = *into == NO_VALUE ? ST_SCALAR_B : 0U;
+        if (*into == NO_VALUE)
+            *into = add_value(plan, of);
+        its.out = *into;
+    }
+    add_step(plan, &step, &its);
+}
+
+/* What the checks of a class say, and with these all that is said in classes within it: rows of the
+ * longest class look at few failures instead of at every check. */
+static void add_failures(st_product_layout *plan, const st_workspace *workspace, int of,
+                         const st_targets *targets)
+{
+    bool has_checks = of == whole_class(plan);
+    for (size_t i = 0; i < workspace->copy_count; i++) {
+        const st_copy *copy = &workspace->copies[i];
+        const st_step *like = &workspace->steps[copy->step];
+        if (copy->output != ST_VERDICTS)
+            continue;
+        const uint32_t slot = plan->program->checks[like->codes - targets->codes].slot;
+        if (plan->of[slot] != of)
+            continue;
+        has_checks = true;
+        add_failure(plan, of, (st_step){.op = ST_STEP_CHECK, .codes = like->codes}, slot);
+    }
+    for (int from = 0; from < CLASSES && has_checks; from++) {
+        const bool is_within =
+            from != of && from / LISTS >= of / LISTS && from % LISTS <= of % LISTS;
+        const uint32_t said = plan->failures[from];
+        if (!is_within || said == NO_VALUE)
+            continue;
+        add_failure(plan, of, (st_step){.op = ST_STEP_CHECK}, spread(plan, said, from, of));
+        plan->failures[from] = NO_VALUE;
+    }
+}
+
 static void add_class(st_product_layout *plan, const st_workspace *workspace, size_t first,
                       size_t last, const st_targets *targets)
 {
@@ -260,24 +310,19 @@ static void add_class(st_product_layout *plan, const st_workspace *workspace, si
         if (plan->of[instruction->target] == of && workspace->needed[instruction->target])
             add_operation(plan, workspace, instruction, of);
     }
-    if (of == whole_class(plan)) {
-        /* What outputs and failures get, over all rows. */
-        const size_t count = plan->program->output_count;
-        for (size_t i = 0; i < workspace->copy_count; i++) {
-            const st_copy *copy = &workspace->copies[i];
-            const st_step *like = &workspace->steps[copy->step];
-            const st_step step = {.op = like->op, .codes = like->codes};
-            size_t output = copy->output == ST_VERDICTS
-                                ? count + (size_t)(like->codes - targets->codes)
-                                : copy->output;
-            uint32_t slot = output < count ? plan->program->outputs[output].slot
-                                           : plan->program->checks[output - count].slot;
-            const uses its = {value_in(plan, slot, whole_class(plan)), NO_VALUE, NO_VALUE,
-                              NO_VALUE};
-            const st_copy one = {.step = plan->step_count, .output = copy->output};
-            (void)ST_APPEND(plan->arena, plan->copies, plan->copy_count, one);
-            add_step(plan, &step, &its);
-        }
+    add_failures(plan, workspace, of, targets);
+    const size_t count = plan->program->output_count;
+    for (size_t i = 0; i < workspace->copy_count && of == whole_class(plan); i++) {
+        const st_copy *copy = &workspace->copies[i];
+        if (copy->output == ST_VERDICTS)
+            continue;
+        const uint32_t slot = copy->output < count
+                                  ? plan->program->outputs[copy->output].slot
+                                  : plan->program->checks[copy->output - count].slot;
+        const uses its = {value_in(plan, slot, of), NO_VALUE, NO_VALUE, NO_VALUE};
+        const st_copy one = {.step = plan->step_count, .output = copy->output};
+        (void)ST_APPEND(plan->arena, plan->copies, plan->copy_count, one);
+        add_step(plan, &(st_step){.op = ST_STEP_COPY}, &its);
     }
     into->end_step = plan->step_count;
     into->end_turn = plan->turn_count;
@@ -298,7 +343,7 @@ static void take(register_pool *pool, uint32_t number)
 {
     st_product_layout *plan = pool->plan;
     value *one = number != NO_VALUE ? &plan->values[number] : NULL;
-    if (one == NULL)
+    if (one == NULL || one->place != NO_VALUE) /* failures are written again and again */
         return;
     one->place = pool->free[one->of];
     if (one->place != NO_VALUE) {
@@ -440,6 +485,8 @@ static bool begin(st_product_layout *plan)
     plan->place_count = plan->value_count = plan->step_count = 0;
     plan->turn_count = plan->fetch_count = plan->copy_count = plan->pair_count = 0;
     memset(plan->is_spread, 0, sizeof plan->is_spread);
+    for (size_t i = 0; i < CLASSES; i++)
+        plan->failures[i] = NO_VALUE;
     plan->arena = st_arena_create();
     if (plan->arena == NULL)
         return false;

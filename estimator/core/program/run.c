@@ -264,6 +264,35 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
     workspace->kernels(workspace->steps + done, workspace->step_count - done, rows);
 }
 
+/* What the failures of rows are before any step: what the checks say that need none. Whether this
+ * is all that is asked, since no check that needs steps comes before it. */
+static bool start_failures(const st_workspace *workspace, const st_targets *targets)
+{
+    size_t outputs = workspace->program->output_count;
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        if (fill->is_check && fill->column == NULL) {
+            double value = st_output(workspace->scalars[fill->slot]);
+            least = st_check_apply(least, value, &targets->codes[fill->output - outputs]);
+        }
+    }
+    for (size_t row = 0; row < targets->rows; row++)
+        targets->failures[row] = least;
+    if (least <= workspace->least_code && targets->outputs == NULL && targets->checks == NULL &&
+        targets->refused == NULL)
+        return true;
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        const st_column *column = fill->column;
+        for (size_t row = 0; fill->is_check && column != NULL && row < targets->rows; row++)
+            targets->failures[row] =
+                st_check_apply(targets->failures[row], column->values[row * column->stride],
+                               &targets->codes[fill->output - outputs]);
+    }
+    return false;
+}
+
 /* The rows of a run that is laid out. */
 static void run_rows(st_workspace *workspace, const st_targets *targets, const st_product *product)
 {
@@ -282,28 +311,8 @@ static void run_rows(st_workspace *workspace, const st_targets *targets, const s
         for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++)
             target[row] = st_output(workspace->scalars[fill->slot]);
     }
-    if (targets->failures != NULL) {
-        /* What the failures of rows are before any step: what the checks say that need none. */
-        size_t outputs = workspace->program->output_count;
-        double least = (double)INFINITY;
-        for (size_t i = 0; i < workspace->fill_count; i++) {
-            const st_fill *fill = &workspace->fills[i];
-            if (fill->is_check && fill->column == NULL) {
-                double value = st_output(workspace->scalars[fill->slot]);
-                least = st_check_apply(least, value, &targets->codes[fill->output - outputs]);
-            }
-        }
-        for (size_t row = 0; row < targets->rows; row++)
-            targets->failures[row] = least;
-        for (size_t i = 0; i < workspace->fill_count; i++) {
-            const st_fill *fill = &workspace->fills[i];
-            const st_column *column = fill->column;
-            for (size_t row = 0; fill->is_check && column != NULL && row < targets->rows; row++)
-                targets->failures[row] =
-                    st_check_apply(targets->failures[row], column->values[row * column->stride],
-                                   &targets->codes[fill->output - outputs]);
-        }
-    }
+    if (targets->failures != NULL && start_failures(workspace, targets))
+        return;
     if (product != NULL) {
         st_product_run(workspace->product, workspace, product, targets);
         return;

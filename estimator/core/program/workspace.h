@@ -91,6 +91,7 @@ struct st_workspace {
     size_t free_count;
     size_t place_count;
     size_t block_rows;     /* of the current layout */
+    double least_code;     /* of checks that differ from row to row; infinity: there are none */
     uint32_t *next_output; /* outputs and checks of a slot, as a list: index + 1, 0 ends */
     uint32_t *first_output;
 };

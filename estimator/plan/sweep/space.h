@@ -209,6 +209,7 @@ typedef struct st_space_worker {
     size_t inner;                  /* axes from this one on vary within a piece */
     uint64_t piece_rows;           /* rows over which the axes before it are constant */
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
+    st_product product;            /* of the axes within a piece; without counts: none */
     bool *laid_out;                /* per workspace: it has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
     st_slow *slow;                 /* NULL: none */
@@ -242,7 +243,8 @@ bool st_space_worker_slow(st_space_worker *worker, size_t input);
 /* The same of a column that takes its values from one list of products. */
 bool st_space_worker_listed(st_space_worker *worker, size_t input, size_t list);
 
-/* Computes rows `first` to first + rows - 1, at most ST_SPACE_BLOCK. Allocates nothing. */
+/* Computes rows `first` to first + rows - 1, at most ST_SPACE_BLOCK. Allocates nothing but
+ * when its programs are laid out, in the first run. */
 void st_space_run(st_space_worker *worker, uint64_t first, size_t rows);
 
 /* The same in two steps: rows of the axes alone (beyond the last they begin anew), in a row or

@@ -29,6 +29,9 @@ static double **make_columns(const st_space_worker *worker, size_t count)
 /* Nothing before the last run's inputs has changed. */
 enum { UNCHANGED = ST_AXES_MAX + 1, LEAST_PIECE = 128 };
 
+/* Rows from which laying out a product pays, and values of its lists. */
+enum { LEAST_PRODUCT = 4 * ST_SPACE_BLOCK, MOST_VALUES = 65536 };
+
 static size_t workspace_count(const st_space *space)
 {
     return space->variant_count * (space->replayed != NULL ? 2 : 1);
@@ -196,14 +199,70 @@ static bool make_rows(st_space_worker *worker)
     return worker->outputs != NULL && worker->checks != NULL && worker->spare != NULL;
 }
 
+static double value_at(const st_space *space, const st_driven *driven, uint64_t digit)
+{
+    return st_axis_value(&space->axes[driven->axis].axis, driven->values, digit);
+}
+
+/* Samples, zipped axes, or programs that change from row to row: everything varies. */
+static bool is_flat(const st_space *space)
+{
+    return space->request.zip || space->rows != space->total || space->variant_count > 1;
+}
+
+/* The values of the inputs that an axis drives; NULL: these differ, or there is no memory. */
+static const double *list_values(const st_space_worker *worker, size_t axis, uint8_t *lists)
+{
+    const st_space *space = worker->space;
+    const st_driven *first = NULL;
+    const size_t count = (size_t)space->axes[axis].axis.count;
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        if (driven->axis != axis)
+            continue;
+        if (first != NULL && driven->values != first->values)
+            return NULL;
+        first = driven;
+        lists[driven->input] = (uint8_t)(axis - worker->inner + 1);
+    }
+    double *values = st_arena_alloc(worker->arena, count, sizeof *values);
+    for (size_t i = 0; i < count && values != NULL && first != NULL; i++)
+        values[i] = value_at(space, first, i);
+    return values;
+}
+
+/* The axes that vary within a piece as lists of a product, where each gives all its inputs the same
+ * values. */
+static void make_product(st_space_worker *worker)
+{
+    const st_space *space = worker->space;
+    const size_t count = space->axis_count - worker->inner;
+    uint8_t *lists = st_arena_alloc(worker->arena, space->base.input_count + 1, sizeof *lists);
+    const double **values = st_arena_alloc(worker->arena, count + 1, sizeof *values);
+    size_t *counts = st_arena_alloc(worker->arena, count + 1, sizeof *counts);
+    bool is_product = !is_flat(space) && count > 1 && count <= ST_PRODUCT_LISTS &&
+                      space->rows >= LEAST_PRODUCT && !st_arena_failed(worker->arena);
+    for (size_t i = 0; i < count && is_product; i++) {
+        const st_space_axis *axis = &space->axes[worker->inner + i];
+        is_product = axis->follows == 0 && axis->axis.count <= MOST_VALUES;
+        values[i] = is_product ? list_values(worker, worker->inner + i, lists) : NULL;
+        counts[i] = is_product ? (size_t)axis->axis.count : 0;
+        is_product = values[i] != NULL;
+    }
+    st_workspace *const both[] = {worker->workspaces[0], worker->judge};
+    for (size_t i = 0; i < 2 && is_product; i++)
+        is_product =
+            both[i] == NULL || st_paced_product(both[i], lists, count, ST_SPACE_BLOCK);
+    if (is_product)
+        worker->product = (st_product){.lists = values, .counts = counts};
+}
+
 static bool make_all(st_space_worker *worker)
 {
     /* The innermost axes that together make a piece worth its overhead vary within it; all
-     * others stand still, and what depends on them alone is computed when they move. In samples,
-     * zipped axes and where programs change from row to row everything varies. */
+     * others stand still, and what depends on them alone is computed when they move. */
     const st_space *pace_space = worker->space;
-    bool flat = pace_space->request.zip || pace_space->rows != pace_space->total ||
-                pace_space->variant_count > 1;
+    bool flat = is_flat(pace_space);
     worker->inner = flat ? 0 : pace_space->axis_count;
     worker->piece_rows = flat ? UINT64_MAX : 1;
     while (worker->inner > 0 && worker->piece_rows < LEAST_PIECE) {
@@ -253,7 +312,8 @@ static bool make_all(st_space_worker *worker)
         if (driven->axis >= worker->inner && st_space_worker_add(worker, driven->input) == NULL)
             return false;
     }
-    return true;
+    make_product(worker);
+    return !st_arena_failed(worker->arena);
 }
 
 st_space_worker *st_space_worker_create(const st_space *space)
@@ -320,11 +380,6 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
             memcpy(worker->digits[axis], worker->digits[follows - 1],
                    rows * sizeof *worker->digits[axis]);
     }
-}
-
-static double value_at(const st_space *space, const st_driven *driven, uint64_t digit)
-{
-    return st_axis_value(&space->axes[driven->axis].axis, driven->values, digit);
 }
 
 /* Columns of the inputs that vary within a piece. */
@@ -518,6 +573,9 @@ static void run_piece(st_space_worker *worker, size_t first, const st_space_run_
     st_slow *const slow = piece->slow ? worker->slow : NULL;
     const size_t rows = piece->rows;
     const size_t outputs = st_space_outputs(space);
+    const bool is_listed = slow == NULL && worker->product.counts != NULL && !worker->scattered;
+    st_product product = worker->product;
+    product.first = (worker->first + first) % space->rows % worker->piece_rows;
     st_paced run = {.inputs = slow != NULL ? slow->columns : worker->columns,
                     .level =
                         slow != NULL ? move_slow(worker, first) : move_outer_axes(worker, first),
@@ -527,7 +585,9 @@ static void run_piece(st_space_worker *worker, size_t first, const st_space_run_
                     .codes = worker->codes,
                     .failures = worker->failures + first,
                     .refused = worker->refused != NULL ? worker->refused + first : NULL,
-                    .product = piece->product.counts != NULL ? &piece->product : NULL};
+                    .product = is_listed                       ? &product
+                               : piece->product.counts != NULL ? &piece->product
+                                                               : NULL};
     for (size_t i = 0; i < outputs; i++)
         worker->outputs_at[i] = worker->outputs[i] + first;
     for (size_t i = 0; i < space->check_count && worker->all_checks; i++)
