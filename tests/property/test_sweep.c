@@ -161,11 +161,10 @@ TEST(test_models_change_along_an_axis)
  * without. */
 TEST(test_axes_are_products)
 {
-    static const char *const axes[][AXES] = {
-        {"batch.global=64..640+8", "parallel.tp=1..8*2", "parallel.pp=1,2,4,8,96",
-         "batch.micro=1..7+2"},
-        {"parallel.tp=1..8*2", "batch.micro=1..7+2", "batch.global=64..640+8",
-         "parallel.pp=1,2,4,8,96"}};
+    static const char *const axes[][AXES] = {{"batch.global=64..640+8", "parallel.tp=1..8*2",
+                                              "parallel.pp=1,2,4,8,96", "batch.micro=1..7+2"},
+                                             {"parallel.tp=1..8*2", "batch.micro=1..7+2",
+                                              "batch.global=64..640+8", "parallel.pp=1,2,4,8,96"}};
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
         const st_space_request request = {.job = "gpt3-175b-64xa100",
                                           .option = "--over",

@@ -79,7 +79,7 @@ static bool run_short_power(const st_step *step, size_t rows)
 {
     const double *restrict a = step->a;
     double *restrict out = step->out;
-    if (step->op != ST_OP_POWER || (step->scalars & ST_SCALAR_B) == 0)
+    if ((step->scalars & ST_SCALAR_B) == 0)
         return false;
     const double scalar = *step->b;
     const size_t count = whole_vectors(rows);
@@ -237,7 +237,7 @@ void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
 {
     for (size_t i = 0; i < count; i++) {
         const st_step *step = &steps[i];
-        if (run_short_power(step, rows))
+        if (step->op == ST_OP_POWER && run_short_power(step, rows))
             continue;
         switch (step->op) {
 #define RUN(name, symbol, value)                                                                   \

@@ -83,7 +83,7 @@ struct st_product_layout {
     size_t most_rows;
     bool ready;
     row_class classes[CLASSES];
-    int *of;     /* per slot: its class */
+    int *of;                    /* per slot: its class */
     uint32_t failures[CLASSES]; /* value: what checks say that no longer class has yet */
     bool failed; /* memory for the lists that follow, which are kept from layout to layout */
     value *values;
@@ -296,6 +296,9 @@ static void add_class(st_product_layout *plan, const st_workspace *workspace, si
                         .last = last,
                         .first_step = plan->step_count,
                         .first_turn = plan->turn_count};
+    /* Rows of few steps wait for jumps, which the order of single rows has fewer of. */
+    const st_instruction *order =
+        of == whole_class(plan) ? plan->program->instructions : plan->program->grouped;
     if (first == last) {
         for (uint32_t i = 0; i < plan->program->sheet->input_count; i++) {
             const fetch one = {first, i};
@@ -306,7 +309,7 @@ static void add_class(st_product_layout *plan, const st_workspace *workspace, si
         }
     }
     for (size_t i = 0; i < plan->program->instruction_count; i++) {
-        const st_instruction *instruction = &plan->program->instructions[i];
+        const st_instruction *instruction = order + i;
         if (plan->of[instruction->target] == of && workspace->needed[instruction->target])
             add_operation(plan, workspace, instruction, of);
     }
@@ -610,8 +613,14 @@ static void find_prefixes(const st_product_layout *plan, const st_product *now, 
     for (; list > 0; list--) {
         uint32_t *outer = inner - plan->most_rows;
         const uint32_t count = (uint32_t)now->counts[list];
-        for (size_t row = 0; row < rows; row++)
-            outer[row] = inner[row] / count;
+        if (count == 1) {
+            memcpy(outer, inner, rows * sizeof *outer);
+        } else {
+            /* Exact, and a division of vectors: quotient times divisor has less than 32 bits. */
+            const double divisor = (double)count;
+            for (size_t row = 0; row < rows; row++)
+                outer[row] = (uint32_t)((double)inner[row] / divisor);
+        }
         inner = outer;
     }
 }

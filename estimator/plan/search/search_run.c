@@ -17,7 +17,8 @@ typedef struct runner {
     st_search_worker **workers; /* per thread */
     st_results *found;          /* per thread */
     int threads;
-    bool near; /* looking for the plan that is nearest to fitting */
+    size_t block_rows; /* that a thread takes at a time */
+    bool near;         /* looking for the plan that is nearest to fitting */
     atomic_bool stop;
     atomic_bool interrupted;
     _Atomic uint64_t done;
@@ -42,7 +43,7 @@ static void run_block(runner *self, int thread, uint64_t first)
     const st_search *search = self->search;
     st_results *found = &self->found[thread];
     uint64_t left = search->rows - first;
-    size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+    size_t rows = left < self->block_rows ? (size_t)left : self->block_rows;
     st_space_worker *space = st_search_worker_visit(self->workers[thread], first, rows);
     space->all_checks = self->near || search->request.all || search->space->request.checks_warn;
     space->kept_alone = !space->all_checks;
@@ -88,14 +89,14 @@ static void show_progress(runner *self, uint64_t rows)
 /* Every process takes each n-th block; with more processes than blocks some have none. */
 static void run_blocks(runner *self)
 {
-    int64_t blocks = (int64_t)((self->search->rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK);
+    int64_t blocks = (int64_t)((self->search->rows + self->block_rows - 1) / self->block_rows);
 #ifdef STEPTIME_HAVE_OPENMP
-#pragma omp parallel for schedule(dynamic, 4) num_threads(self->threads)
+#pragma omp parallel for schedule(dynamic) num_threads(self->threads)
 #endif
     for (int64_t block = self->processes->rank; block < blocks; block += self->processes->count) {
         if (!atomic_load(&self->stop)) {
-            run_block(self, st_thread_number(), (uint64_t)block * ST_SPACE_BLOCK);
-            show_progress(self, ST_SPACE_BLOCK);
+            run_block(self, st_thread_number(), (uint64_t)block * self->block_rows);
+            show_progress(self, self->block_rows);
         }
     }
 }
@@ -150,7 +151,12 @@ static st_status run_exhaustive(runner *self, st_search_result *result)
 {
     const st_search *search = self->search;
     st_results *found = &result->found;
-    uint64_t blocks = self->search->rows / ST_SPACE_BLOCK + 1;
+    /* Steps of many rows cost less for each; where rows are few, or a plugin's are slow, threads
+     * and processes need blocks enough. */
+    const bool many = search->space->plugin_count == 0 &&
+                      search->rows / (uint64_t)self->processes->count >= 64 * ST_SPACE_MOST_ROWS;
+    self->block_rows = many ? ST_SPACE_MOST_ROWS : ST_SPACE_BLOCK;
+    uint64_t blocks = self->search->rows / self->block_rows + 1;
     self->threads = st_threads(self->search->request.threads);
     if (blocks < (uint64_t)self->threads)
         self->threads = (int)blocks;

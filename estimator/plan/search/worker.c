@@ -327,12 +327,12 @@ st_search_worker *st_search_worker_create(const st_search *search)
         *made = (st_search_worker){.search = search, .space = space};
     if (made != NULL) {
         st_arena *arena = made->space->arena;
-        made->picks = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->picks);
+        made->picks = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *made->picks);
         if (!made->search->node_size.given && made->search->space->variant_count == 1)
-            made->runs = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->runs);
+            made->runs = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *made->runs);
         if (st_search_has_infeasible(made->search)) {
-            made->plans = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->plans);
-            made->infeasible = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->infeasible);
+            made->plans = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *made->plans);
+            made->infeasible = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *made->infeasible);
             made->space->infeasible = made->infeasible;
         }
         if (!st_arena_failed(arena) && slow_axes(made) && add_columns(made))

@@ -12,8 +12,8 @@ st_search_worker *st_search_worker_create(const st_search *search);
 void st_search_worker_destroy(st_search_worker *self); /* NULL is fine */
 
 /*
- * Puts the inputs of some plans in place, at most ST_SPACE_BLOCK: those picked by their numbers in
- * the whole space, or where `picks` is NULL those from row `first` of the search on. Ready for
+ * Puts the inputs of some plans in place, at most ST_SPACE_MOST_ROWS: those picked by their numbers
+ * in the whole space, or where `picks` is NULL those from row `first` of the search on. Ready for
  * st_space_compute.
  */
 st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,

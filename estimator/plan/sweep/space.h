@@ -19,7 +19,8 @@
 enum {
     ST_SPACE_ORDER_GROUPS = 4, /* of an order of ranks: tp, cp, dp, pp */
     ST_SPACE_MAX_VARIANTS = 1000,
-    ST_SPACE_BLOCK = 1024
+    ST_SPACE_BLOCK = 1024,     /* rows that a thread takes at a time */
+    ST_SPACE_MOST_ROWS = 4096, /* that a worker can take */
 };
 
 /* Two axes that advance together. */
@@ -243,8 +244,8 @@ bool st_space_worker_slow(st_space_worker *worker, size_t input);
 /* The same of a column that takes its values from one list of products. */
 bool st_space_worker_listed(st_space_worker *worker, size_t input, size_t list);
 
-/* Computes rows `first` to first + rows - 1, at most ST_SPACE_BLOCK. Allocates nothing but
- * when its programs are laid out, in the first run. */
+/* Computes rows `first` to first + rows - 1, at most ST_SPACE_MOST_ROWS. Allocates nothing
+ * but when its programs are laid out, in the first run. */
 void st_space_run(st_space_worker *worker, uint64_t first, size_t rows);
 
 /* The same in two steps: rows of the axes alone (beyond the last they begin anew), in a row or

@@ -16,13 +16,13 @@
 static double **make_columns(const st_space_worker *worker, size_t count)
 {
     double **columns = st_arena_alloc(worker->arena, count + 1, sizeof *columns);
-    double *rows = calloc(count + 1, ST_SPACE_BLOCK * sizeof *rows);
+    double *rows = calloc(count + 1, ST_SPACE_MOST_ROWS * sizeof *rows);
     if (rows == NULL || !st_arena_defer(worker->arena, free, rows)) {
         free(rows);
         return NULL;
     }
     for (size_t i = 0; columns != NULL && i < count; i++)
-        columns[i] = rows + i * ST_SPACE_BLOCK;
+        columns[i] = rows + i * ST_SPACE_MOST_ROWS;
     return columns;
 }
 
@@ -30,7 +30,7 @@ static double **make_columns(const st_space_worker *worker, size_t count)
 enum { UNCHANGED = ST_AXES_MAX + 1, LEAST_PIECE = 128 };
 
 /* Rows from which laying out a product pays, and values of its lists. */
-enum { LEAST_PRODUCT = 4 * ST_SPACE_BLOCK, MOST_VALUES = 65536 };
+enum { LEAST_PRODUCT = ST_SPACE_MOST_ROWS, MOST_VALUES = 65536 };
 
 static size_t workspace_count(const st_space *space)
 {
@@ -89,8 +89,8 @@ static bool make_workspaces(st_space_worker *worker)
 
 double *st_space_worker_add(st_space_worker *worker, size_t input)
 {
-    double *column = st_arena_alloc(worker->arena, ST_SPACE_BLOCK, sizeof *column);
-    double *spare = st_arena_alloc(worker->arena, ST_SPACE_BLOCK, sizeof *spare);
+    double *column = st_arena_alloc(worker->arena, ST_SPACE_MOST_ROWS, sizeof *column);
+    double *spare = st_arena_alloc(worker->arena, ST_SPACE_MOST_ROWS, sizeof *spare);
     if (column == NULL || spare == NULL || worker->columns[input].stride != 0)
         return NULL;
     worker->varying[worker->varying_count] = input;
@@ -163,7 +163,7 @@ static unsigned move_slow(st_space_worker *worker, size_t first)
         for (size_t i = 0; i < (has_judge(worker->space) ? 2 : 1); i++) {
             st_paced_begin(both[i], out_slow->levels);
             /* Without memory for it rows are computed one by one. */
-            (void)st_paced_product(both[i], out_slow->lists, ST_PRODUCT_LISTS, ST_SPACE_BLOCK);
+            (void)st_paced_product(both[i], out_slow->lists, ST_PRODUCT_LISTS, ST_SPACE_MOST_ROWS);
         }
     }
     for (size_t i = 0; i < worker->varying_count; i++) {
@@ -186,15 +186,16 @@ static bool make_rows(st_space_worker *worker)
     worker->checks = make_columns(worker, space->check_count);
     worker->spare = make_columns(worker, st_space_outputs(space) + space->check_count);
     worker->codes = st_arena_alloc(arena, space->check_count + 1, sizeof *worker->codes);
-    worker->failures = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->failures);
-    worker->spare_failures = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->spare_failures);
-    worker->variants = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->variants);
-    worker->picked = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->picked);
-    worker->reasons = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->reasons);
+    worker->failures = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *worker->failures);
+    worker->spare_failures =
+        st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *worker->spare_failures);
+    worker->variants = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *worker->variants);
+    worker->picked = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *worker->picked);
+    worker->reasons = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *worker->reasons);
     if (space->plugin_count > 0) {
-        worker->refused = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->refused);
+        worker->refused = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *worker->refused);
         worker->spare_refused =
-            st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->spare_refused);
+            st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof *worker->spare_refused);
     }
     return worker->outputs != NULL && worker->checks != NULL && worker->spare != NULL;
 }
@@ -251,8 +252,7 @@ static void make_product(st_space_worker *worker)
     }
     st_workspace *const both[] = {worker->workspaces[0], worker->judge};
     for (size_t i = 0; i < 2 && is_product; i++)
-        is_product =
-            both[i] == NULL || st_paced_product(both[i], lists, count, ST_SPACE_BLOCK);
+        is_product = both[i] == NULL || st_paced_product(both[i], lists, count, ST_SPACE_MOST_ROWS);
     if (is_product)
         worker->product = (st_product){.lists = values, .counts = counts};
 }
@@ -278,7 +278,7 @@ static bool make_all(st_space_worker *worker)
     size_t outputs = st_space_outputs(list_space) + list_space->check_count + 1;
     worker->digits = st_arena_alloc(arena, list_space->axis_count + 1, sizeof *worker->digits);
     for (size_t i = 0; worker->digits != NULL && i < list_space->axis_count; i++)
-        worker->digits[i] = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof **worker->digits);
+        worker->digits[i] = st_arena_alloc(arena, ST_SPACE_MOST_ROWS, sizeof **worker->digits);
     worker->columns = st_arena_alloc(arena, inputs, sizeof *worker->columns);
     worker->base = st_arena_alloc(arena, inputs, sizeof *worker->base);
     worker->inputs = st_arena_alloc(arena, inputs, sizeof *worker->inputs);
