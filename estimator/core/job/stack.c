@@ -11,6 +11,7 @@
 #include "job/sourced_value.h"
 #include "steptime/keys.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHEETS_MAX = 32 };
@@ -127,6 +128,24 @@ static bool leaves_stages(const st_job *job)
     return stages != NULL && strcmp(stages, "1") != 0;
 }
 
+/* Of layouts for so many virtual stages, "16=Et*4|(t*4|)*14tmL; auto", the one for this plan's. */
+static const char *layout_of_plan(st_loader *loader, const char *layouts)
+{
+    const st_job_value *chunks = st_job_value_of(loader->job, ST_KEY_PARALLEL_VIRTUAL_STAGES);
+    const double stages = st_job_value_of(loader->job, ST_KEY_PARALLEL_PP)->number *
+                          (chunks->origin != ST_ORIGIN_NONE ? chunks->number : 1);
+    for (const char *next = layouts; *next != '\0';) {
+        char *behind = NULL;
+        const double count = strtod(next, &behind);
+        const char *text = behind != next && *behind == '=' ? behind + 1 : next;
+        const size_t length = strcspn(text, ";");
+        if (text == next || count == stages)
+            return st_arena_copy(loader->arena, text, length);
+        next = text + length + strspn(text + length, "; ");
+    }
+    return NULL;
+}
+
 static void fill_keys(st_loader *loader, const st_job *values, st_stack *stack)
 {
     size_t count = 0;
@@ -158,7 +177,7 @@ static void fill_keys(st_loader *loader, const st_job *values, st_stack *stack)
                     "precision, overlap, constants or gpus",
                     keys[i].path);
         else if (strcmp(keys[i].path, ST_KEY_PARALLEL_LAYOUT) == 0)
-            stack->layout = leaves_stages(loader->job) ? value->text : NULL;
+            stack->layout = leaves_stages(loader->job) ? layout_of_plan(loader, value->text) : NULL;
         else if (strcmp(keys[i].path, ST_KEY_NAME) != 0 && gives_way(&loader->job->values[i]))
             loader->job->values[i] = from_stack(value, stack);
     }
