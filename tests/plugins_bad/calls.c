@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NUMBERS = 480, PAGE = 4096, WORDS = 6, OTHER_TABLE = 0x40000000, KEY = 2385 };
+enum { NUMBERS = 480, PAGE = 4096, WORDS = 6, OTHER_TABLE = 0x40000000, KEY = 2385, OUT_OF_REACH = 300 };
 
 static st_plugin self;
 
@@ -164,6 +164,7 @@ __attribute__((constructor)) static void try_all(void)
     if (folder == NULL || process == NULL)
         return;
     const long pid = strtol(process, NULL, 10);
+    const int kept = fcntl(STDERR_FILENO, F_DUPFD, OUT_OF_REACH); /* none in a process of its own */
     /* Texts that no call can overwrite; and a page whose address has a lower word of 0. */
     char *texts = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): an address of its own */
@@ -237,6 +238,7 @@ __attribute__((constructor)) static void try_all(void)
     (void)snprintf(summary, sizeof summary, "%u tried, through:%s", tried,
                    through[0] != '\0' ? through : " none");
     self.summary = summary;
+    (void)dprintf(kept, "%s\n", summary);
 }
 
 static int evaluate(void *instance, size_t rows, const double *const *columns, double *values)

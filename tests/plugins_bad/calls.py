@@ -3,7 +3,7 @@
 """Every system call, tried by a confined plugin, changes nothing outside: calls.py STEPTIME MODULES
 
 The plugin is looked at on a pseudo-terminal, with namespaces and where they are forbidden, as this user and, for
-root, as nobody. Folder, process and tables of the kernel are compared before and after. Prints TAP.
+root, as nobody; and it runs in the process of a command with --confine. Folder, process and tables of the kernel are compared before and after. Prints TAP.
 """
 import json
 import os
@@ -20,6 +20,8 @@ import time
 LIMIT_S = 60
 NOBODY = 65534
 TABLES = ['/proc/sysvipc/shm', '/proc/sysvipc/msg', '/proc/sysvipc/sem', '/proc/keys']
+CONFINED = ['estimate', 'llama3-8b-8xh100', '--refine', 'bad-calls', '--set', 'parallel.tp=2', '--set', 'parallel.dp=4',
+            '--set', 'parallel.sequence_parallel=false', '--quiet', '--confine']
 # A process whose user may make no namespaces.
 FORBID = ['unshare', '-Ur', 'sh', '-c', 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"', 'sh']
 
@@ -92,12 +94,16 @@ def main():
     shutil.copy(modules / 'bad-calls.so', tree)
     look = [program, 'plugin', 'info', 'bad-calls', '--json', '--path', str(work / 'tree')]
     can_forbid = subprocess.run([*FORBID, 'true'], capture_output=True, check=False).returncode == 0
-    cases = [('with namespaces', [], None), ('without namespaces', FORBID, None)]
+    confined = [program, *CONFINED, '--path', str(work / 'tree')]
+    cases = [('with namespaces', [], None, look), ('without namespaces', FORBID, None, look),
+             ('a confined command', [], None, confined)]
     if os.getuid() == 0:
-        cases += [('with namespaces, as nobody', [], NOBODY), ('without namespaces, as nobody', FORBID, NOBODY)]
+        cases += [('with namespaces, as nobody', [], NOBODY, look),
+                  ('without namespaces, as nobody', FORBID, NOBODY, look),
+                  ('a confined command, as nobody', [], NOBODY, confined)]
     print(f'1..{len(cases) + 1}')
     failed = 0
-    for number, (title, before, user) in enumerate(cases, 1):
+    for number, (title, before, user, command) in enumerate(cases, 1):
         if before and not can_forbid:
             print(f'ok {number} - {title} # SKIP no namespace to forbid namespaces in')
             continue
@@ -111,12 +117,19 @@ def main():
         environment = {**os.environ, 'VICTIM_FOLDER': str(folder), 'VICTIM_PROCESS': str(victim.pid)}
         time.sleep(0.1)  # until it sleeps
         then = state_of(folder, victim)
-        status, shown = on_terminal([*before, *look], environment, user)
+        if command is look:
+            status, shown = on_terminal([*before, *look], environment, user)
+        else:  # it would wait for what is typed
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                                  env=environment, user=user, extra_groups=None if user is None else [])
+            status, shown = done.returncode, done.stdout + done.stderr
         time.sleep(0.1)
         now = state_of(folder, victim)
         summary = ''
-        if status == 0:
+        if status == 0 and command is look:
             summary = json.loads(shown).get('summary', '')
+        elif status == 0:
+            summary = (re.findall(r'\d+ tried, through:[^\n\r]*?(?: none|[)])', shown) or [''])[0]
         faults = [] if status == 0 else [f'status {status}: {shown[-400:]}']
         faults += [f'changed: {old} -> {new}' for old, new in zip(then, now) if old != new]
         if not re.fullmatch(r'[1-9]\d{3,} tried, through: none', summary):

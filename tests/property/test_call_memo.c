@@ -24,6 +24,7 @@ static double value_of(size_t provider, const double *const *columns, size_t row
 TEST(rows_get_their_own_values)
 {
     property_random *random = *state;
+    static st_memo_call one;
     st_call_memo *memo = st_call_memo_create();
     assert_non_null(memo);
     static double numbers[COLUMNS][ST_CALL_ROWS];
@@ -46,13 +47,13 @@ TEST(rows_get_their_own_values)
                     numbers[i][r] = random_below(random, 2) == 0 ? -0.0 : (double)NAN;
             }
         }
-        size_t count = st_call_memo_begin(memo, provider, COLUMNS, columns, rows, asked);
+        size_t count = st_call_memo_begin(memo, &one, provider, COLUMNS, columns, rows, asked);
         assert_true(count <= rows);
         for (size_t i = 0; i < count; i++) {
             assert_true(asked[i] < rows && (i == 0 || asked[i] > asked[i - 1]));
             answers[i] = value_of(provider, columns, asked[i]);
         }
-        st_call_memo_end(memo, fails ? NULL : answers, values);
+        st_call_memo_end(memo, &one, fails ? NULL : answers, values);
         for (size_t r = 0; r < rows && !fails; r++)
             if (values[r] != value_of(provider, columns, r))
                 fail_msg("call %zu, row %zu: %.17g for %.17g", call, r, values[r],
@@ -60,14 +61,41 @@ TEST(rows_get_their_own_values)
         rows_in_all += rows;
         asked_in_all += count;
         /* The same single row again is known, unless it failed. */
-        count = st_call_memo_begin(memo, provider, COLUMNS, columns, 1, asked);
+        count = st_call_memo_begin(memo, &one, provider, COLUMNS, columns, 1, asked);
         assert_true(count == 0 || fails || rows > 1);
         const double first = value_of(provider, columns, 0);
-        st_call_memo_end(memo, &first, values);
+        st_call_memo_end(memo, &one, &first, values);
         if (count == 0)
             assert_true(values[0] == first);
     }
     assert_true(asked_in_all < rows_in_all * 2 / 3);
+    st_call_memo_destroy(memo);
+}
+
+TEST(texts_are_those_of_their_rows)
+{
+    property_random *random = *state;
+    st_call_memo *memo = st_call_memo_create();
+    st_arena *arena = st_arena_create();
+    size_t known = 0;
+    for (size_t call = 0; call < CALLS; call++) {
+        const double numbers[] = {(double)random_below(random, call % 3 == 0 ? MANY : FEW), 2.385};
+        const double *columns[] = {&numbers[0], random_below(random, 2) == 0 ? &numbers[1] : NULL,
+                                   NULL};
+        const size_t provider = random_below(random, 3);
+        char expected[64];
+        size_t length = 0;
+        (void)snprintf(expected, sizeof expected, "%.17g", value_of(provider, columns, 0));
+        const char *text =
+            st_call_memo_text(memo, provider, COLUMNS, columns, arena, &length);
+        if (text == NULL)
+            st_call_memo_keep(memo, provider, COLUMNS, columns, expected, strlen(expected));
+        else if (length != strlen(expected) || memcmp(text, expected, length) != 0)
+            fail_msg("call %zu: %.*s for %s", call, (int)length, text, expected);
+        known += text != NULL ? 1 : 0;
+    }
+    assert_true(known > CALLS / 4);
+    st_arena_destroy(arena);
     st_call_memo_destroy(memo);
 }
 

@@ -19,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-KINDS = ['memory', 'open', 'read', 'write', 'sync', 'name', 'process', 'library']
+from injected import KINDS, Verdicts, places
+
 OLD = b'what was there before, 2.385\n' * 40
 JOB = 'llama3-8b-8xh100'
 HF = {'model_type': 'llama', 'architectures': ['LlamaForCausalLM'], 'hidden_size': 4096, 'num_hidden_layers': 32,
@@ -212,29 +213,23 @@ class Command:
         return None
 
 
-def places(total, most):
-    if most is None or total <= most:
-        return range(1, total + 1)
-    return sorted({1 + i * total // most for i in range(most)})
-
-
 def try_command(given, inputs, name):
     """Number of failures by kind, and what was found."""
     command = Command(given, inputs, name)
     injected = {}
     faults = []
-    known = []
+    known = 0
     with tempfile.TemporaryDirectory() as folder:
         counts = command.begin(folder)
         if command.whole[0] != 0:
-            return {}, [], [f'undisturbed: status {command.whole[0]}: {command.whole[2][:300]}']
+            return {}, 0, [f'undisturbed: status {command.whole[0]}: {command.whole[2][:300]}']
         for kind in KINDS:
             for at in places(counts[kind], given.most):
                 injected[kind] = injected.get(kind, 0) + 1
                 fault = command.fault(command.run(folder, FAULT_KIND=kind, FAULT_AT=at), kind)
                 crashes = fault is not None and fault.startswith('signal')
                 if fault and (any(text in fault for text in LIBRARY_CRASHES) if crashes else kind in KNOWN.get(name, ())):
-                    known.append(fault)
+                    known += 1
                 elif fault:
                     faults.append(f'{kind} {at} of {counts[kind]}: {fault}')
     return injected, known, faults
@@ -252,7 +247,7 @@ def main():
     given = parser.parse_args()
     os.chdir(given.root)
     names = [name for name in COMMANDS if given.only is None or given.only in name]
-    failed = total = 0
+    verdicts = Verdicts()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         inputs = pathlib.Path(folder)
         (inputs / 'config.json').write_text(json.dumps(HF), encoding='utf-8')
@@ -272,20 +267,9 @@ def main():
         (inputs / 'profiles.json').write_text(json.dumps(PROFILES), encoding='utf-8')
         subprocess.run([given.program, 'profile', 'import', str(inputs / 'profiles.json'), '--db',
                         str(inputs / 'p.db')], check=True, stdout=subprocess.DEVNULL)
-        for at, (name, (injected, known, faults)) in enumerate(
-                zip(names, pool.map(lambda name: try_command(given, inputs, name), names)), 1):
-            total += sum(injected.values())
-            failed += bool(faults)
-            kinds = ', '.join(f'{count} {kind}' for kind, count in injected.items())
-            print(f'{"not ok" if faults else "ok"} {at} - {name}: {sum(injected.values())} failures ({kinds}), {len(known)} known')
-            for fault in faults[:12]:
-                print('# ' + fault.replace('\n', ' '))
-            if len(faults) > 12:
-                print(f'# and {len(faults) - 12} more')
-            sys.stdout.flush()
-    print(f'# {total} failures injected')
-    print(f'1..{len(names)}')
-    return 1 if failed else 0
+        for name, outcome in zip(names, pool.map(lambda name: try_command(given, inputs, name), names)):
+            verdicts.give(name, *outcome)
+    return verdicts.end()
 
 
 sys.exit(main())

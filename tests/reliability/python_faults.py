@@ -18,7 +18,8 @@ import tempfile
 import traceback
 import warnings
 
-KINDS = ['memory', 'open', 'read', 'write', 'sync', 'name', 'process', 'library']
+from injected import KINDS, Verdicts, places
+
 JOB = 'gpt-3b-32x3090'
 SECONDS = 60
 # What Python itself says where it lacks memory or a thread.
@@ -94,12 +95,6 @@ def workbook(st, root, work):
 WORK = [job, texts, unknown, sweep, arrow, search, provider, refined, recording, validation, exported, workbook]
 # libxlsxwriter does not ask whether it got memory, and crashes.
 CRASHES = {('workbook', 'memory')}
-
-
-def places(total, most):
-    if most is None or total <= most:
-        return range(1, total + 1)
-    return sorted({1 + i * total // most for i in range(most)})
 
 
 class Faults:
@@ -242,29 +237,19 @@ def main():
         return subprocess.run([sys.executable, *sys.argv], env={**os.environ, 'LD_PRELOAD': given.library, 'OMP_NUM_THREADS': '1',
                                                                 'SOURCE_DATE_EPOCH': '1700000000'}).returncode
     os.environ.pop('LD_PRELOAD')
-    root, faults, failed, total = given.root.resolve(), Faults(given.library), 0, 0
+    root, faults, verdicts = given.root.resolve(), Faults(given.library), Verdicts()
     names = ['import', *[one.__name__ for one in WORK]]
     names = [name for name in names if given.only is None or given.only in name]
     with tempfile.TemporaryDirectory() as folder:
-        for number, name in enumerate(names, 1):
+        for name in names:
             if name == 'import':
-                injected, known, found = try_import(faults, given.most)
+                outcome = try_import(faults, given.most)
             else:
                 import steptime as st
                 function = next(one for one in WORK if one.__name__ == name)
-                injected, known, found = try_work(st, faults, function, root, pathlib.Path(folder), given.most)
-            total += sum(injected.values())
-            failed += bool(found)
-            kinds = ', '.join(f'{count} {kind}' for kind, count in injected.items())
-            print(f'{"not ok" if found else "ok"} {number} - {name}: {sum(injected.values())} failures ({kinds}), {known} known')
-            for one in found[:12]:
-                print('# ' + one.replace('\n', '\n# '))
-            if len(found) > 12:
-                print(f'# and {len(found) - 12} more')
-            sys.stdout.flush()
-    print(f'# {total} failures injected')
-    print(f'1..{len(names)}')
-    return 1 if failed else 0
+                outcome = try_work(st, faults, function, root, pathlib.Path(folder), given.most)
+            verdicts.give(name, *outcome)
+    return verdicts.end()
 
 
 sys.exit(main())

@@ -164,6 +164,35 @@ TEST_OF(ids_are_looked_at, fixture *self, set_up, tear_down)
     assert_refused(self, read_rank(self, 0, true), ST_ERR_NAME, "two nodes have the id 7");
 }
 
+/* Packed, as newer writers have them: a number that breaks off is not passed over. */
+TEST_OF(packed_dependencies_are_read_whole, fixture *self, set_up, tear_down)
+{
+    static const char *const lists[] = {"\xff\xff", "\x07\xff", "\x07"};
+    for (size_t i = 0; i < 3; i++) {
+        begin_file(self);
+        begin_node(self, 7, 4, 2385);
+        end_message(self);
+        begin_node(self, 8, 4, 385);
+        st_proto_bytes(&self->node, 5, lists[i], strlen(lists[i]));
+        end_message(self);
+        if (i < 2)
+            assert_refused(self, read_rank(self, 0, false), ST_ERR_SYNTAX,
+                           "a dependency breaks off or exceeds 64 bits");
+    }
+    assert_int_equal(read_rank(self, 0, false), ST_OK);
+    assert_int_equal(self->ranks[0].dep_count, 1);
+}
+
+TEST_OF(a_node_that_waits_for_itself_is_refused, fixture *self, set_up, tear_down)
+{
+    begin_file(self);
+    begin_node(self, 7, 4, 2385);
+    wait_for(self, 7);
+    end_message(self);
+    assert_int_equal(read_rank(self, 0, false), ST_OK);
+    assert_refused(self, replay(self, 1), ST_ERR_CYCLE, "node 7 'layer' waits for itself");
+}
+
 TEST_OF(nodes_that_wait_for_themselves_are_refused, fixture *self, set_up, tear_down)
 {
     begin_file(self);

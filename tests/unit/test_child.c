@@ -3,10 +3,12 @@
 #include "plugin/child.h"
 #include "plugin/namespaces.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,6 +68,22 @@ static void forge(void *context, st_buffer *text)
     for (int file = 3; file < 256; file++)
         (void)!write(file, lie, sizeof lie - 1);
     _exit(0);
+}
+
+/* Whether a descriptor of the caller is open; whether more files can be opened than any plugin
+ * needs, and a byte be written to one. */
+static void try_files(void *context, st_buffer *text)
+{
+    enum { MANY = 1000 };
+    struct rlimit bytes = {1, 1};
+    int opened = 0;
+    const bool is_open = fcntl(*(const int *)context, F_GETFD) >= 0;
+    while (opened < MANY && open("/dev/null", O_RDONLY) >= 0)
+        opened++;
+    (void)getrlimit(RLIMIT_FSIZE, &bytes);
+    st_buffer_text(text, is_open ? "open" : "closed");
+    st_buffer_text(text, opened > 0 && opened < MANY ? ", limited" : ", unlimited");
+    st_buffer_text(text, bytes.rlim_cur == 0 && bytes.rlim_max == 0 ? ", empty" : ", full");
 }
 
 static st_child_result run(st_child_work work, void *context, const st_child_limits *within,
@@ -148,6 +166,19 @@ TEST(answers_of_others_count_for_nothing)
     assert_int_equal(result.length, 0);
     assert_string_equal(result.text, "");
     assert_int_equal(result.walls, 0);
+    st_arena_destroy(arena);
+}
+
+TEST(files_are_limited_and_none_is_the_callers)
+{
+    st_arena *arena = st_arena_create();
+    int file = open("/dev/null", O_RDWR);
+    (void)state;
+    assert_true(file > STDERR_FILENO);
+    st_child_result result = run(try_files, &file, &limits, arena);
+    assert_int_equal(result.end, ST_CHILD_DONE);
+    assert_string_equal(result.text, "closed, limited, empty");
+    assert_int_equal(close(file), 0);
     st_arena_destroy(arena);
 }
 

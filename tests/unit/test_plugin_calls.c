@@ -403,7 +403,7 @@ static void move_apart(opened *own)
     static char reason[ST_REMOTE_TEXT];
     const st_remote_server server = {
         .open = open_apart, .serve = serve_apart, .context = own->instance, .limit_ms = 20000};
-    own->instance->remote = st_remote_start(&server, reason);
+    own->instance->remote = st_remote_start(&server, NULL, reason);
     if (own->instance->remote == NULL)
         fail_msg("%s", reason);
 }

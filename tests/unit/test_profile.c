@@ -13,6 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef STEPTIME_HAVE_SQLITE
+#include <sqlite3.h>
+#endif
+
 typedef struct profile_case {
     char folder[64];
     char file[96];
@@ -529,6 +533,75 @@ TEST_OF(damaged_databases, profile_case *with, begin, end)
     patch(with->file, 100, 0x77777777); /* the first page of the schema */
     expect_unopened(with, ST_PROFILES_READ, "the database is damaged");
 }
+
+/* ---- databases of others ---- */
+
+#ifdef STEPTIME_HAVE_SQLITE
+
+static void change(const profile_case *with, const char *sql)
+{
+    sqlite3 *database = NULL;
+    assert_int_equal(sqlite3_open(with->file, &database), SQLITE_OK);
+    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(database));
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* One entry, in the file alone. */
+static void keep_one(profile_case *with)
+{
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    st_profiles_close(with->profiles);
+    with->profiles = NULL;
+}
+
+/* A list of free bytes that no query reads, in the page of the entries. */
+TEST_OF(every_page_is_looked_at, profile_case *with, begin, end)
+{
+    enum { PAGE_BYTES = 4096, INDEX_LEAF = 0x0a, FAR_AWAY = 0x0ff0 };
+    keep_one(with);
+    patch(with->file, PAGE_BYTES, (unsigned)INDEX_LEAF << 24 | FAR_AWAY << 8);
+    expect_unopened(with, ST_PROFILES_READ, "the database is damaged");
+}
+
+TEST_OF(entries_are_those_of_their_digests, profile_case *with, begin, end)
+{
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    keep_one(with);
+    change(with, "UPDATE profile SET payload = replace(payload, '92.7', '92.8')");
+    open_for(with, ST_PROFILES_READ);
+    assert_int_equal(st_profiles_find(with->profiles, &(st_profile_filter){0}, with->arena,
+                                      &entries, &count, with->errors),
+                     ST_ERR_SYNTAX);
+    assert_contains(said(with->errors), "the database is damaged");
+    assert_null(entries);
+}
+
+TEST_OF(triggers_do_not_run, profile_case *with, begin, end)
+{
+    keep_one(with);
+    change(with, "CREATE TRIGGER away AFTER INSERT ON profile BEGIN DELETE FROM profile; END");
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("near", "all_reduce", 8, 1));
+    assert_int_equal(count_of(with, (st_profile_filter){0}), 2);
+}
+
+TEST_OF(views_are_refused, profile_case *with, begin, end)
+{
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    keep_one(with);
+    change(with, "ALTER TABLE profile RENAME TO kept; CREATE VIEW profile AS SELECT * FROM kept");
+    open_for(with, ST_PROFILES_READ);
+    assert_int_not_equal(st_profiles_find(with->profiles, &(st_profile_filter){0}, with->arena,
+                                          &entries, &count, with->errors),
+                         ST_OK);
+    assert_contains(said(with->errors), "access to view \"profile\" prohibited");
+}
+
+#endif
 
 TEST_OF(read_only_databases, profile_case *with, begin, end)
 {

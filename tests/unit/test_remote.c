@@ -58,7 +58,7 @@ static st_remote *start(char *refusal, unsigned limit_ms, char *reason)
                                      .context = refusal,
                                      .limit_ms = limit_ms};
     reason[0] = '\0';
-    return st_remote_start(&server, reason);
+    return st_remote_start(&server, NULL, reason);
 }
 
 static bool ask(st_remote *remote, uint32_t kind, double value, double *answer)
@@ -150,7 +150,7 @@ TEST(walls_are_read_before_anything_is_opened)
     static char reason[ST_REMOTE_TEXT];
     const st_remote_server server = {.open = claim_walls, .serve = serve, .limit_ms = 20000};
     (void)state;
-    st_remote *remote = st_remote_start(&server, reason);
+    st_remote *remote = st_remote_start(&server, NULL, reason);
     if (remote == NULL)
         fail_msg("%s", reason);
     assert_true(st_remote_walls(remote) < UINT32_MAX);

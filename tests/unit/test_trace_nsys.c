@@ -505,6 +505,13 @@ TEST_OF(at_most_256_processes_are_taken, fixture *own, setup, teardown)
     assert_contains(said(own->errors), "kernels of more than 256 processes are too many");
 }
 
+/* Seven bytes of a page can claim a text of a gigabyte, for which there would be memory. */
+TEST_OF(texts_of_many_megabytes_are_refused, fixture *own, setup, teardown)
+{
+    run(own, ONE_KERNEL "UPDATE StringIds SET value = printf('%.*c', 16777217, 'x');");
+    expect_refusal(own, ST_ERR_VALUE, "string or blob too big");
+}
+
 /* ---- what recordings lack ---- */
 
 /* Nothing but kernels, without a process, with short names: all are of one rank. */

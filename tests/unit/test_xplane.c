@@ -515,6 +515,29 @@ TEST_WITH(profiles_are_read_from_files, setup, teardown)
     }
 }
 
+/* The file is read once for each: as many as one host has. */
+TEST_WITH(devices_are_bounded, setup, teardown)
+{
+    fixture *self = *state;
+    for (int devices = 1; devices <= 257; devices++) {
+        char name[32];
+        size_t count = 0;
+        (void)snprintf(name, sizeof name, "/device:GPU:%d", devices);
+        add_name(self, 4, 71, "gemm");
+        add_event(self, &(made_event){"Stream #7", 7, 71, 10, 2385, 0, 0});
+        end_plane(self, name);
+        if (devices < 256)
+            continue;
+        const char *path = write_profile(".xplane.pb", self->space.data, self->space.length);
+        const st_status status = st_trace_parts(path, &count, self->errors);
+        unlink(path);
+        assert_int_equal(status, devices == 256 ? ST_OK : ST_ERR_LIMIT);
+        if (devices == 256)
+            assert_int_equal(count, 256);
+    }
+    assert_contains(said(self->errors), "found 257, expected at most 256");
+}
+
 /* A host alone is one part. */
 TEST_OF(a_profile_without_devices_is_one, fixture *self, setup, teardown)
 {

@@ -76,21 +76,22 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
     if (rows > ST_REMOTE_ROWS || shown->argument_count > ST_REMOTE_COLUMNS)
         return ST_ERR_PROVIDER;
     uint32_t asked[ST_REMOTE_ROWS];
+    st_memo_call call;
+    st_call_memo *memo = st_remote_memo(instance->remote);
+    const size_t count =
+        st_call_memo_begin(memo, &call, provider, shown->argument_count, columns, rows, asked);
+    if (count == 0) {
+        st_call_memo_end(memo, &call, values, values);
+        return ST_OK;
+    }
+    st_status status = ST_ERR_PROVIDER;
     st_remote_lane *lane = st_remote_take(instance->remote);
-    st_call_memo *memo = st_remote_memo(instance->remote, lane);
-    st_status status = memo != NULL ? ST_ERR_PROVIDER : ST_ERR_MEMORY;
-    size_t count = memo == NULL ? 0
-                                : st_call_memo_begin(memo, provider, shown->argument_count, columns,
-                                                     rows, asked);
     lane->kind = ST_ISOLATE_EVALUATE;
     lane->provider = (uint32_t)provider;
     fill_lane(shown, count, asked, columns, lane);
-    if (memo != NULL && count == 0) {
-        st_call_memo_end(memo, lane->values, values);
-        status = ST_OK;
-    } else if (memo != NULL && st_remote_ask(instance->remote, lane)) {
+    if (st_remote_ask(instance->remote, lane)) {
         status = lane->result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
-        st_call_memo_end(memo, status == ST_OK ? lane->values : NULL, values);
+        st_call_memo_end(memo, &call, status == ST_OK ? lane->values : NULL, values);
         if (lane->text_length > 0) {
             st_arena *arena = st_arena_create();
             size_t length = 0;
@@ -101,8 +102,8 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
                 status = ST_ERR_MEMORY;
             st_arena_destroy(arena);
         }
-    } else if (memo != NULL) {
-        st_call_memo_end(memo, NULL, values);
+    } else {
+        st_call_memo_end(memo, &call, NULL, values);
         /* Reports that the process ended, why, and the rows it was computing. */
         st_buffer text = {0};
         const char *before = "";
@@ -155,18 +156,25 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
                                st_provider_account *account)
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
+    const size_t count = shown->argument_count;
+    st_call_memo *memo = st_remote_memo(instance->remote);
+    size_t length = 0;
+    const char *text = st_call_memo_text(memo, provider, count, columns, arena, &length);
+    if (text != NULL)
+        return st_answer_account(text, length, arena, account);
     st_remote_lane *lane = st_remote_take(instance->remote);
     st_status status = ST_OK;
     lane->kind = ST_ISOLATE_EXPLAIN;
     lane->provider = (uint32_t)provider;
     *account = (st_provider_account){0};
-    const bool fits = shown->argument_count <= ST_REMOTE_COLUMNS;
+    const bool fits = count <= ST_REMOTE_COLUMNS;
     if (fits)
         fill_lane(shown, 1, &(uint32_t){0}, columns, lane);
     if (fits && st_remote_ask(instance->remote, lane)) {
-        size_t length = 0;
-        const char *text = copy_answer(arena, lane, &length);
+        text = copy_answer(arena, lane, &length);
         status = text != NULL ? st_answer_account(text, length, arena, account) : ST_ERR_MEMORY;
+        if (text != NULL)
+            st_call_memo_keep(memo, provider, count, columns, text, length);
     } else {
         account->refusal = st_answer_clean(arena, st_remote_reason(instance->remote));
     }

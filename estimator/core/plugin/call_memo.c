@@ -2,35 +2,48 @@
 /* See call_memo.h. A row has one place in the table, by its hash; a later row takes it over. */
 #include "plugin/call_memo.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 1 << 14, MOST_COLUMNS = 16 };
+enum { PLACES = 1 << 14, TEXT_PLACES = 1 << 9, MOST_COLUMNS = 16 };
 
 #define NOTHING UINT32_MAX
 
 typedef struct answered {
     double columns[MOST_COLUMNS];
     double value;
-    uint32_t head;  /* provider and the columns that are there, never 0; 0: nobody is here */
-    uint32_t asked; /* its place among the rows that are asked now, or NOTHING */
+    const st_memo_call *asks; /* the call that asks for it now */
+    uint32_t asked;           /* its place among the rows of that call */
+    uint32_t head; /* provider and the columns that are there, never 0; 0: nobody is here */
 } answered;
 
+typedef struct kept_text {
+    answered row;
+    char *text;
+    size_t length;
+} kept_text;
+
 struct st_call_memo {
+    pthread_mutex_t lock;
     answered *places;
-    size_t rows;
-    size_t asked_count;
-    uint32_t place_of[ST_CALL_ROWS]; /* of an asked row, NOTHING: it has none */
-    uint32_t asked_of[ST_CALL_ROWS]; /* of a row, NOTHING: it is known */
-    double known[ST_CALL_ROWS];
+    kept_text *texts;
 };
 
 st_call_memo *st_call_memo_create(void)
 {
     st_call_memo *memo = calloc(1, sizeof *memo);
-    if (memo != NULL && (memo->places = calloc(PLACES, sizeof *memo->places)) == NULL) {
+    if (memo != NULL && pthread_mutex_init(&memo->lock, NULL) != 0) {
         free(memo);
+        return NULL;
+    }
+    if (memo == NULL)
+        return NULL;
+    memo->places = calloc(PLACES, sizeof *memo->places);
+    memo->texts = calloc(TEXT_PLACES, sizeof *memo->texts);
+    if (memo->places == NULL || memo->texts == NULL) {
+        st_call_memo_destroy(memo);
         return NULL;
     }
     return memo;
@@ -38,8 +51,13 @@ st_call_memo *st_call_memo_create(void)
 
 void st_call_memo_destroy(st_call_memo *memo)
 {
-    if (memo != NULL)
-        free(memo->places);
+    if (memo == NULL)
+        return;
+    (void)pthread_mutex_destroy(&memo->lock);
+    for (size_t i = 0; memo->texts != NULL && i < TEXT_PLACES; i++)
+        free(memo->texts[i].text);
+    free(memo->texts);
+    free(memo->places);
     free(memo);
 }
 
@@ -50,7 +68,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* Compares bits: 0 and -0 are two arguments, and NaN is one. */
-static uint32_t place_of(const answered *row, size_t columns)
+static uint32_t hash_of(const answered *row, size_t columns)
 {
     uint64_t hash = row->head;
     for (size_t i = 0; i < columns; i++) {
@@ -58,50 +76,116 @@ static uint32_t place_of(const answered *row, size_t columns)
         memcpy(&bits, &row->columns[i], sizeof bits);
         hash = mix(hash, bits);
     }
-    return (uint32_t)(hash >> 32) % PLACES;
+    return (uint32_t)(hash >> 32);
 }
 
-size_t st_call_memo_begin(st_call_memo *memo, size_t provider, size_t column_count,
-                          const double *const *columns, size_t rows, uint32_t *asked)
+/* Which provider is asked, and which columns it is given. */
+static uint32_t head_of(size_t provider, size_t column_count, const double *const *columns)
 {
-    memo->rows = rows;
-    memo->asked_count = 0;
+    uint32_t head = (uint32_t)provider + 1;
+    for (size_t i = 0; i < column_count; i++)
+        head = head << 1 | (columns[i] != NULL ? 1U : 0U);
+    return head;
+}
+
+static void take_row(answered *row, size_t column_count, const double *const *columns, size_t at)
+{
+    for (size_t i = 0; i < column_count; i++)
+        row->columns[i] = columns[i] != NULL ? columns[i][at] : 0;
+}
+
+static bool same_row(const answered *one, const answered *other)
+{
+    return one->head == other->head &&
+           memcmp(one->columns, other->columns, sizeof one->columns) == 0;
+}
+
+size_t st_call_memo_begin(st_call_memo *memo, st_memo_call *call, size_t provider,
+                          size_t column_count, const double *const *columns, size_t rows,
+                          uint32_t *asked)
+{
+    call->rows = rows;
+    call->asked_count = 0;
     const bool fits = column_count <= MOST_COLUMNS;
-    answered row = {.head = (uint32_t)provider + 1, .asked = NOTHING};
-    for (size_t i = 0; fits && i < column_count; i++)
-        row.head = row.head << 1 | (columns[i] != NULL ? 1U : 0U);
+    answered row = {.head = fits ? head_of(provider, column_count, columns) : 0, .asks = call};
+    (void)pthread_mutex_lock(&memo->lock);
     for (size_t r = 0; r < rows; r++) {
-        for (size_t i = 0; fits && i < column_count; i++)
-            row.columns[i] = columns[i] != NULL ? columns[i][r] : 0;
-        const uint32_t number = fits ? place_of(&row, column_count) : NOTHING;
+        if (fits)
+            take_row(&row, column_count, columns, r);
+        uint32_t number = fits ? hash_of(&row, column_count) % PLACES : NOTHING;
         answered *place = fits ? &memo->places[number] : NULL;
-        if (fits && place->head == row.head &&
-            memcmp(place->columns, row.columns, sizeof row.columns) == 0) {
-            memo->asked_of[r] = place->asked;
-            memo->known[r] = place->value;
+        if (fits && place->asks != NULL && place->asks != call) {
+            number = NOTHING; /* another thread waits for it */
+        } else if (fits && same_row(place, &row)) {
+            call->asked_of[r] = place->asks != NULL ? place->asked : NOTHING;
+            call->known[r] = place->value;
             continue;
-        }
-        memo->asked_of[r] = (uint32_t)memo->asked_count;
-        memo->place_of[memo->asked_count] = number;
-        if (fits) {
+        } else if (fits) {
             *place = row;
-            place->asked = (uint32_t)memo->asked_count;
+            place->asked = (uint32_t)call->asked_count;
         }
-        asked[memo->asked_count++] = (uint32_t)r;
+        call->asked_of[r] = (uint32_t)call->asked_count;
+        call->place_of[call->asked_count] = number;
+        asked[call->asked_count++] = (uint32_t)r;
     }
-    return memo->asked_count;
+    (void)pthread_mutex_unlock(&memo->lock);
+    return call->asked_count;
 }
 
-void st_call_memo_end(st_call_memo *memo, const double *answers, double *values)
+void st_call_memo_end(st_call_memo *memo, const st_memo_call *call, const double *answers,
+                      double *values)
 {
-    for (size_t i = 0; i < memo->asked_count; i++) {
-        answered *place = memo->place_of[i] != NOTHING ? &memo->places[memo->place_of[i]] : NULL;
+    (void)pthread_mutex_lock(&memo->lock);
+    for (size_t i = 0; i < call->asked_count; i++) {
+        answered *place = call->place_of[i] != NOTHING ? &memo->places[call->place_of[i]] : NULL;
         if (place == NULL || place->asked != i)
             continue; /* a later row has taken it over */
-        place->asked = NOTHING;
+        place->asks = NULL;
         place->value = answers != NULL ? answers[i] : 0;
         place->head = answers != NULL ? place->head : 0;
     }
-    for (size_t r = 0; r < memo->rows && answers != NULL; r++)
-        values[r] = memo->asked_of[r] != NOTHING ? answers[memo->asked_of[r]] : memo->known[r];
+    (void)pthread_mutex_unlock(&memo->lock);
+    for (size_t r = 0; r < call->rows && answers != NULL; r++)
+        values[r] = call->asked_of[r] != NOTHING ? answers[call->asked_of[r]] : call->known[r];
+}
+
+/* Where the text about a row is, or would be; NULL for a row of too many columns. Fills the row. */
+static kept_text *text_of(st_call_memo *memo, size_t provider, size_t column_count,
+                          const double *const *columns, answered *row)
+{
+    if (column_count > MOST_COLUMNS)
+        return NULL;
+    *row = (answered){.head = head_of(provider, column_count, columns)};
+    take_row(row, column_count, columns, 0);
+    return &memo->texts[hash_of(row, column_count) % TEXT_PLACES];
+}
+
+void st_call_memo_keep(st_call_memo *memo, size_t provider, size_t column_count,
+                       const double *const *columns, const char *text, size_t length)
+{
+    answered row;
+    (void)pthread_mutex_lock(&memo->lock);
+    kept_text *kept = text_of(memo, provider, column_count, columns, &row);
+    char *copy = kept != NULL ? malloc(length + 1) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, text, length);
+        free(kept->text);
+        *kept = (kept_text){row, copy, length};
+    }
+    (void)pthread_mutex_unlock(&memo->lock);
+}
+
+const char *st_call_memo_text(st_call_memo *memo, size_t provider, size_t column_count,
+                              const double *const *columns, st_arena *arena, size_t *length)
+{
+    answered row;
+    const char *found = NULL;
+    (void)pthread_mutex_lock(&memo->lock);
+    const kept_text *kept = text_of(memo, provider, column_count, columns, &row);
+    if (kept != NULL && kept->text != NULL && same_row(&kept->row, &row)) {
+        found = st_arena_copy(arena, kept->text, kept->length);
+        *length = kept->length;
+    }
+    (void)pthread_mutex_unlock(&memo->lock);
+    return found;
 }

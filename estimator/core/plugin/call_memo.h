@@ -2,10 +2,13 @@
 /*
  * What an isolated plugin has answered. A search asks for the same message of the same group again
  * and again, and a question costs two switches between processes. The values of a plugin depend on
- * its arguments alone (docs/plugins.md), so that an answer holds as long as the instance.
+ * its arguments alone (docs/plugins.md), so that an answer holds as long as its process, for all
+ * threads.
  */
 #ifndef STEPTIME_PLUGIN_CALL_MEMO_H
 #define STEPTIME_PLUGIN_CALL_MEMO_H
+
+#include "steptime/arena.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,17 +17,35 @@ enum { ST_CALL_ROWS = 512 };
 
 typedef struct st_call_memo st_call_memo;
 
-/* For one thread at a time; NULL when out of memory. */
+/* NULL when out of memory. */
 st_call_memo *st_call_memo_create(void);
 void st_call_memo_destroy(st_call_memo *memo); /* NULL is fine */
 
+/* A call between its begin and its end. */
+typedef struct st_memo_call {
+    size_t rows;
+    size_t asked_count;
+    uint32_t place_of[ST_CALL_ROWS]; /* in the table, of an asked row */
+    uint32_t asked_of[ST_CALL_ROWS]; /* of a row that is not known */
+    double known[ST_CALL_ROWS];
+} st_memo_call;
+
 /*
  * Rows of a call, at most ST_CALL_ROWS, columns that are NULL have no values: finds which differ
- * from all that was answered, and returns how many. asked[i] is the i-th of them.
+ * from all that was answered, and returns how many. asked[i] is the i-th of them. Each call that
+ * has begun has to end.
  */
-size_t st_call_memo_begin(st_call_memo *memo, size_t provider, size_t column_count,
-                          const double *const *columns, size_t rows, uint32_t *asked);
+size_t st_call_memo_begin(st_call_memo *memo, st_memo_call *call, size_t provider,
+                          size_t column_count, const double *const *columns, size_t rows,
+                          uint32_t *asked);
 /* The values of all rows from those of the rows that were asked; NULL: there was no answer. */
-void st_call_memo_end(st_call_memo *memo, const double *answers, double *values);
+void st_call_memo_end(st_call_memo *memo, const st_memo_call *call, const double *answers,
+                      double *values);
+
+/* What was answered to a question about one row: kept, and given again as a copy; NULL: not known. */
+void st_call_memo_keep(st_call_memo *memo, size_t provider, size_t column_count,
+                       const double *const *columns, const char *text, size_t length);
+const char *st_call_memo_text(st_call_memo *memo, size_t provider, size_t column_count,
+                              const double *const *columns, st_arena *arena, size_t *length);
 
 #endif

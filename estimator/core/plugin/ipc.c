@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See wire.h. */
+/* See ipc.h. */
 #include "plugin/ipc.h"
 
 #include <math.h>

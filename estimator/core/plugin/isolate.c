@@ -16,6 +16,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { LIMIT_MS = 10000, LOAD_LIMIT_MS = 5000, MEMORY_LIMIT_MIB = 8192 };
 
@@ -86,6 +88,40 @@ static void serve_there(void *context, st_remote_lane *lane)
 
 /* ---- in this process ------------------------------------------------------------------------- */
 
+/* Texts that follow each other stay apart. */
+static void write_text(st_buffer *to, const char *text)
+{
+    st_buffer_printf(to, "%zu:%s ", text != NULL ? strlen(text) : SIZE_MAX, text != NULL ? text : "");
+}
+
+/* Which file it is, as it is now. */
+static void write_identity(st_buffer *to, const char *file)
+{
+    struct stat found = {0};
+    (void)stat(file, &found);
+    write_text(to, file);
+    st_buffer_printf(to, "%ju %ju %jd %jd.%ld ", (uintmax_t)found.st_dev, (uintmax_t)found.st_ino,
+                     (intmax_t)found.st_size, (intmax_t)found.st_mtim.tv_sec,
+                     found.st_mtim.tv_nsec);
+}
+
+/*
+ * A search opens a plugin for each plan that it replays: all of them share one process, with the
+ * same file and options on the same search path. A process that was forked has its own.
+ */
+static void write_key(st_buffer *to, const st_plugin_module *module, const st_plugin_given *given,
+                      size_t count)
+{
+    write_identity(to, module->file);
+    st_buffer_printf(to, "%jd %p ", (intmax_t)getpid(), (const void *)module->paths);
+    for (size_t i = 0; i < count; i++) {
+        write_text(to, given[i].name);
+        write_text(to, given[i].text);
+        write_text(to, given[i].place.file); /* paths are relative to it */
+        st_buffer_printf(to, "%a ", given[i].number);
+    }
+}
+
 static st_status start(st_plugin_instance *instance, const st_plugin_given *given, size_t count,
                        st_place place, st_errors *errors)
 {
@@ -100,7 +136,10 @@ static st_status start(st_plugin_instance *instance, const st_plugin_given *give
     char *reason = malloc(ST_REMOTE_TEXT);
     if (reason == NULL)
         return st_out_of_memory(errors);
-    instance->remote = st_remote_start(&server, reason);
+    st_buffer key = {0};
+    write_key(&key, module, given, count);
+    instance->remote = st_remote_start(&server, key.failed ? NULL : key.data, reason);
+    st_buffer_free(&key);
     static const char mark[] = "cannot be opened: ";
     const char *found = strstr(reason, mark);
     st_status status =

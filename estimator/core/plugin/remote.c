@@ -40,13 +40,20 @@ struct st_remote {
     st_remote_lane *lanes; /* shared */
     size_t lane_count;
     atomic_bool taken[MOST_LANES];
-    st_call_memo *memos[MOST_LANES];
+    st_call_memo *memo;
     pid_t process; /* its keeper (namespaces.h) */
     unsigned walls;
     pthread_mutex_t lock; /* of what is below */
     atomic_bool dead;
     char reason[ST_REMOTE_REASON];
+    /* Of a process that may be shared, under shared_lock: */
+    char *key;
+    size_t users;
+    st_remote *next;
 };
+
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static st_remote *shared;
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
@@ -223,7 +230,21 @@ static bool begin(st_remote *remote, char *reason)
     return true;
 }
 
-st_remote *st_remote_start(const st_remote_server *server, char *reason)
+static void end(st_remote *remote)
+{
+    if (remote->process > 0) {
+        (void)is_over(remote, true);
+        (void)kill(-remote->process, SIGKILL); /* where nothing forbade it to start others */
+    }
+    if (remote->lanes != NULL)
+        (void)munmap(remote->lanes, remote->lane_count * sizeof *remote->lanes);
+    st_call_memo_destroy(remote->memo);
+    (void)pthread_mutex_destroy(&remote->lock);
+    free(remote->key);
+    free(remote);
+}
+
+static st_remote *start(const st_remote_server *server, char *reason)
 {
     st_remote *made = calloc(1, sizeof *made);
     if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
@@ -239,37 +260,56 @@ st_remote *st_remote_start(const st_remote_server *server, char *reason)
              /* cppcheck-suppress invalidFunctionArg ; memory of no file has the number -1 */
              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     made->lanes = memory != MAP_FAILED ? memory : NULL;
-    if (made->lanes == NULL)
+    made->memo = st_call_memo_create();
+    const bool has_memory = made->lanes != NULL && made->memo != NULL;
+    if (!has_memory)
         set_reason(reason, "out of memory");
     (void)fflush(NULL);
-    if (made->lanes != NULL && begin(made, reason))
+    if (has_memory && begin(made, reason))
         return made;
-    st_remote_stop(made);
+    end(made);
     return NULL;
+}
+
+st_remote *st_remote_start(const st_remote_server *server, const char *key, char *reason)
+{
+    if (key == NULL)
+        return start(server, reason);
+    (void)pthread_mutex_lock(&shared_lock);
+    st_remote *found = shared;
+    while (found != NULL && (strcmp(found->key, key) != 0 || is_over(found, false)))
+        found = found->next;
+    if (found != NULL) {
+        found->users++;
+    } else if ((found = start(server, reason)) != NULL && (found->key = strdup(key)) != NULL) {
+        found->users = 1;
+        found->next = shared;
+        shared = found;
+    }
+    (void)pthread_mutex_unlock(&shared_lock);
+    return found;
 }
 
 void st_remote_stop(st_remote *remote)
 {
+    size_t users = 0;
     if (remote == NULL)
         return;
-    if (remote->process > 0) {
-        (void)is_over(remote, true);
-        (void)kill(-remote->process, SIGKILL); /* where nothing forbade it to start others */
+    (void)pthread_mutex_lock(&shared_lock);
+    if (remote->key != NULL && (users = --remote->users) == 0) {
+        st_remote **link = &shared;
+        while (*link != remote)
+            link = &(*link)->next;
+        *link = remote->next;
     }
-    if (remote->lanes != NULL)
-        (void)munmap(remote->lanes, remote->lane_count * sizeof *remote->lanes);
-    for (size_t i = 0; i < MOST_LANES; i++)
-        st_call_memo_destroy(remote->memos[i]);
-    (void)pthread_mutex_destroy(&remote->lock);
-    free(remote);
+    (void)pthread_mutex_unlock(&shared_lock);
+    if (users == 0)
+        end(remote);
 }
 
-st_call_memo *st_remote_memo(st_remote *remote, const st_remote_lane *lane)
+st_call_memo *st_remote_memo(const st_remote *remote)
 {
-    st_call_memo **memo = &remote->memos[lane - remote->lanes];
-    if (*memo == NULL)
-        *memo = st_call_memo_create();
-    return *memo;
+    return remote->memo;
 }
 
 st_remote_lane *st_remote_take(st_remote *remote)

@@ -45,16 +45,20 @@ typedef struct st_remote_server {
 
 typedef struct st_remote st_remote;
 
-/* NULL on failure, with the reason in `reason`, of ST_REMOTE_TEXT bytes. */
-st_remote *st_remote_start(const st_remote_server *server, char *reason);
-void st_remote_stop(st_remote *remote); /* NULL is fine */
+/*
+ * NULL on failure, with the reason in `reason`, of ST_REMOTE_TEXT bytes. Who gives the key of a
+ * process that lives shares it, and what it has answered; with NULL it is the caller's alone.
+ */
+st_remote *st_remote_start(const st_remote_server *server, const char *key, char *reason);
+/* Ends it with its last user; NULL is fine. */
+void st_remote_stop(st_remote *remote);
 
 /* A lane that no other thread has; waits for one. */
 st_remote_lane *st_remote_take(st_remote *remote);
 void st_remote_give(st_remote *remote, st_remote_lane *lane);
 
-/* What was answered through the lane; NULL when out of memory. */
-st_call_memo *st_remote_memo(st_remote *remote, const st_remote_lane *lane);
+/* What was answered; NULL when out of memory. */
+st_call_memo *st_remote_memo(const st_remote *remote);
 
 /* Sends the request in the lane; false where the process has ended, or is ended as it takes too
  * long. */

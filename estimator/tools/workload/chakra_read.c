@@ -143,12 +143,15 @@ static void take_dependencies(chakra_reader *reader, const st_proto_field *field
 {
     st_execution *execution = reader->execution;
     uint64_t id = 0;
-    for (size_t at = 0; ok(reader) && st_proto_listed(field, &at, &id); node->dep_count++) {
+    size_t at = 0;
+    for (; ok(reader) && st_proto_listed(field, &at, &id); node->dep_count++) {
         if (execution->dep_count >= ST_EXECUTION_MAX_DEPS)
             fail(reader, ST_ERR_LIMIT, field->origin, "too many dependencies");
         else
             (void)ST_APPEND(reader->arena, execution->deps, execution->dep_count, id);
     }
+    if (ok(reader) && field->wire == ST_WIRE_BYTES && at < field->length)
+        fail(reader, ST_ERR_SYNTAX, field->origin + at, "a dependency breaks off or exceeds 64 bits");
 }
 
 static void take_field(chakra_reader *reader, const st_proto_field *field, st_execution_node *node)

@@ -300,8 +300,10 @@ static void refuse_twice(reader *r, const known_name *known)
 static const char *take_name(reader *r, const char *table, name_kind kind)
 {
     const char *name = table;
-    for (;;) {
+    for (int level = 1;; level++) {
         skip_blanks(r);
+        if (level > MOST_DEPTH)
+            refuse(r, "at most 64 levels");
         const char *part = ok(r) ? take_part(r) : "";
         name = st_arena_printf(r->arena, "%s%s%s", name, name[0] != '\0' ? "." : "", part);
         skip_blanks(r);
