@@ -519,6 +519,9 @@ TEST_OF(newer_and_foreign_databases, profile_case *with, begin, end)
                     "the database has schema 7, and this steptime supports schemas up to 2; use a "
                     "newer steptime");
     expect_unopened(with, ST_PROFILES_WRITE, "schema 7");
+    patch(with->file, USER_VERSION_AT, UINT32_MAX);
+    expect_unopened(with, ST_PROFILES_READ, "the database has schema -1");
+    expect_unopened(with, ST_PROFILES_WRITE, "the database has schema -1");
     patch(with->file, USER_VERSION_AT, ST_PROFILES_SCHEMA);
     patch(with->file, APPLICATION_ID_AT, 12345);
     expect_unopened(with, ST_PROFILES_WRITE, "another program made this file");

@@ -183,7 +183,7 @@ static st_status read_schema(st_profiles *profiles, int *schema, st_errors *erro
     if (mark != APPLICATION_ID)
         return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
                        "not a profile database" ST_HINT "another program made this file");
-    if (*schema > ST_PROFILES_SCHEMA)
+    if (*schema < 0 || *schema > ST_PROFILES_SCHEMA)
         return st_fail(
             errors, ST_ERR_VALUE, (st_place){.file = profiles->file},
             "the database has schema %d, and this steptime supports schemas up to %d" ST_HINT
