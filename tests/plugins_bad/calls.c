@@ -24,7 +24,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NUMBERS = 480, PAGE = 4096, WORDS = 6, OTHER_TABLE = 0x40000000, KEY = 2385, OUT_OF_REACH = 300 };
+enum {
+    NUMBERS = 480,
+    PAGE = 4096,
+    WORDS = 6,
+    OTHER_TABLE = 0x40000000,
+    KEY = 2385,
+    OUT_OF_REACH = 300
+};
 
 static st_plugin self;
 

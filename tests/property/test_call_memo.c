@@ -86,8 +86,7 @@ TEST(texts_are_those_of_their_rows)
         char expected[64];
         size_t length = 0;
         (void)snprintf(expected, sizeof expected, "%.17g", value_of(provider, columns, 0));
-        const char *text =
-            st_call_memo_text(memo, provider, COLUMNS, columns, arena, &length);
+        const char *text = st_call_memo_text(memo, provider, COLUMNS, columns, arena, &length);
         if (text == NULL)
             st_call_memo_keep(memo, provider, COLUMNS, columns, expected, strlen(expected));
         else if (length != strlen(expected) || memcmp(text, expected, length) != 0)

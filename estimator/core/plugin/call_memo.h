@@ -42,7 +42,8 @@ size_t st_call_memo_begin(st_call_memo *memo, st_memo_call *call, size_t provide
 void st_call_memo_end(st_call_memo *memo, const st_memo_call *call, const double *answers,
                       double *values);
 
-/* What was answered to a question about one row: kept, and given again as a copy; NULL: not known. */
+/* What was answered to a question about one row: kept, and given again as a copy; NULL: not known.
+ */
 void st_call_memo_keep(st_call_memo *memo, size_t provider, size_t column_count,
                        const double *const *columns, const char *text, size_t length);
 const char *st_call_memo_text(st_call_memo *memo, size_t provider, size_t column_count,

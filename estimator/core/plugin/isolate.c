@@ -91,7 +91,8 @@ static void serve_there(void *context, st_remote_lane *lane)
 /* Texts that follow each other stay apart. */
 static void write_text(st_buffer *to, const char *text)
 {
-    st_buffer_printf(to, "%zu:%s ", text != NULL ? strlen(text) : SIZE_MAX, text != NULL ? text : "");
+    st_buffer_printf(to, "%zu:%s ", text != NULL ? strlen(text) : SIZE_MAX,
+                     text != NULL ? text : "");
 }
 
 /* Which file it is, as it is now. */

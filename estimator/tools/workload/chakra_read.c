@@ -151,7 +151,8 @@ static void take_dependencies(chakra_reader *reader, const st_proto_field *field
             (void)ST_APPEND(reader->arena, execution->deps, execution->dep_count, id);
     }
     if (ok(reader) && field->wire == ST_WIRE_BYTES && at < field->length)
-        fail(reader, ST_ERR_SYNTAX, field->origin + at, "a dependency breaks off or exceeds 64 bits");
+        fail(reader, ST_ERR_SYNTAX, field->origin + at,
+             "a dependency breaks off or exceeds 64 bits");
 }
 
 static void take_field(chakra_reader *reader, const st_proto_field *field, st_execution_node *node)
