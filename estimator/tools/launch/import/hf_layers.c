@@ -413,6 +413,10 @@ void hf_read_layers(hf_reader *reader)
         }
     }
     read_moe(&layers);
+    /* A layer without experts is as wide as the file says, whatever it says of experts. */
+    if ((reader->family->traits & HF_GATED) != 0 && st_draft_count(draft, ST_KEY_MODEL_FFN) == 0 &&
+        memchr(layers.kinds.moe, false, layers.kinds.count) != NULL)
+        hf_put_field(reader, ST_KEY_MODEL_FFN, "intermediate_size", true);
     if (st_layer_kinds_of(&layers.kinds, 'g') > 0)
         hf_put_linear(reader);
     const st_json *dense = hf_find(reader, "first_k_dense_replace");
