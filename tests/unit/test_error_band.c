@@ -49,7 +49,7 @@ TEST_OF(the_own_stack_comes_first, fixture *own, set_up, tear_down)
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, own->arena),
                         "rows like this (h200-sxm, fp8, experts, own-stack) within 6 % (median) "
-                        "and 20 % (9 of 10), 31 rows; 9 of 10 is the least that rows left out "
+                        "and 15 % (9 of 10), 31 rows; 9 of 10 is the least that rows left out "
                         "allow");
     kind.stack = "another";
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
@@ -100,6 +100,17 @@ TEST_OF(other_plans_widen_the_band, fixture *own, set_up, tear_down)
     assert_non_null(strstr(st_error_band_text(&band, own->arena),
                            "within 7 % (median) and 36 % (9 of 10), 24 rows; widened, no row has "
                            "ZeRO 2 or 3"));
+}
+
+/* A half-width grows where rows are few, and never below the floor of their number. */
+TEST(half_widths_have_floors)
+{
+    (void)state;
+    assert_true(st_error_half_width(10, 0.02385, true) == 0.15);
+    assert_true(st_error_half_width(9, 0.02385, true) == 0.25);
+    assert_true(st_error_half_width(0, 0, true) == 0.35);
+    assert_true(st_error_half_width(10, 0.2385, true) == 0.2385);
+    assert_true(st_error_half_width(9, 0.2385, false) == 1.5 * 0.25);
 }
 
 TEST_OF(a_wrong_table_is_told, fixture *own, set_up, tear_down)

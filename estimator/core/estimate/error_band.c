@@ -18,7 +18,7 @@ enum { BANDS_MAX = 2000, ROWS_OF_A_BAND = 10 };
  * The least of nine of ten, by how many rows of the kind there are: with whole blocks of rows left
  * out (docs/decisions/0082-bands-from-rows-left-out.md), 92 to 95 % of them are inside.
  */
-static const double floor_of_many = 0.20;
+static const double floor_of_many = 0.15;
 static const double floor_of_few = 0.25;
 static const double floor_of_none = 0.35;
 /* Over rows with other plans, where none of the kind has this one. */
@@ -163,16 +163,14 @@ static st_status find_site(const st_paths *paths, const st_sheet *sheet, const s
     return ST_OK;
 }
 
-/* What rows of few, or of other plans, say of the next one. */
-static void widen(st_error_band *band)
+static double floor_of(size_t rows)
 {
-    const double least = band->rows >= ROWS_OF_A_BAND ? floor_of_many
-                         : band->rows > 0             ? floor_of_few
-                                                      : floor_of_none;
-    band->is_floor = band->nine_of_ten < least;
-    band->nine_of_ten = fmax(band->nine_of_ten, least);
-    if (band->no_plan != NULL)
-        band->nine_of_ten *= other_plans;
+    return rows >= ROWS_OF_A_BAND ? floor_of_many : rows > 0 ? floor_of_few : floor_of_none;
+}
+
+double st_error_half_width(size_t rows, double nine_of_ten, bool has_plan)
+{
+    return fmax(nine_of_ten, floor_of(rows)) * (has_plan ? 1 : other_plans);
 }
 
 st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
@@ -191,7 +189,9 @@ st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
         st_yaml_reader reader = {.arena = arena, .errors = errors};
         band->has_table = true;
         choose(&reader, root, band);
-        widen(band);
+        band->is_floor = band->nine_of_ten < floor_of(band->rows);
+        band->nine_of_ten =
+            st_error_half_width(band->rows, band->nine_of_ten, band->no_plan == NULL);
         return reader.status;
     }
     return st_paths_read_yaml(paths, ST_FOLDER_ERRORS, name, arena, &root, errors);

@@ -142,8 +142,8 @@ typedef struct st_nccl_line {
     double reach_us;   /* others; 0: they are NCCL's */
     double most_gbs;   /* what kernels reach of the rate at most; 0: no such limit */
     double further_us; /* hops between machines that NCCL does not count */
-    double round_us;   /* of one round of the switch's chunks, besides its bytes; 0: no rounds */
-    double round_ops;  /* chunks of a round */
+    double round_us;   /* of one round of the switch's chunks, besides its bytes */
+    double round_ops;  /* chunks of a round; 0: no rounds */
     double latency_us; /* the parts together; st_nccl_finish sets this and the
                           next */
     double us_per_byte;

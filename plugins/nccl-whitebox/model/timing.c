@@ -137,7 +137,7 @@ static double latency_us(const st_nccl_plan *plan, const st_nccl_line *line, dou
 {
     double plain =
         bytes >= line->plateau_bytes ? line->latency_us * line->plateau : line->latency_us;
-    return line->round_us > 0.0 && bytes > 0.0 ? plain + rounds_us(plan, line, bytes) : plain;
+    return line->round_ops > 0.0 && bytes > 0.0 ? plain + rounds_us(plan, line, bytes) : plain;
 }
 
 /* Smallest of all times or the chosen one, its line, and what the power mean makes of them. */
@@ -215,7 +215,7 @@ st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
     const st_nccl_line *line = &plan->lines[fastest];
     double transfer = transfer_us(line, bytes, place_of(bytes, plan->smooth));
     double factor = bytes >= line->plateau_bytes ? line->plateau : 1.0;
-    double rounds = line->round_us > 0.0 && bytes > 0.0 ? rounds_us(plan, line, bytes) : 0.0;
+    double rounds = line->round_ops > 0.0 && bytes > 0.0 ? rounds_us(plan, line, bytes) : 0.0;
     double scale = total / (latency_us(plan, line, bytes) + transfer);
     bool across = plan->group.nodes > 1.0 && line->inter_us > 0.0;
     answer.line = line;

@@ -301,10 +301,16 @@ void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
                 setting.plan->collective != ST_NCCL_ALL_REDUCE) {
                 continue;
             }
-            line->reach_gbs = setting.machine->links_gbs * switch_share(&setting);
+            /* Handshakes were measured on Hopper alone. NCCL's rate of Blackwell has them: of whole
+             * rungs for at most 32 heads. */
+            bool counted = !branched && setting.machine->arch >= ST_NCCL_BLACKWELL;
+            line->reach_gbs = counted ? nvls_rate_2_28(&setting, algorithm)
+                                      : setting.machine->links_gbs * switch_share(&setting);
             line->reach_us = branched ? 0.0 : SWITCH_US;
-            line->round_us =
-                branched ? (setting.nodes <= 2.0 ? PAIR_ROUND_US : TREE_ROUND_US) : ROUND_US;
+            line->round_us = counted                ? 0.0
+                             : !branched            ? ROUND_US
+                             : setting.nodes <= 2.0 ? PAIR_ROUND_US
+                                                    : TREE_ROUND_US;
             line->round_ops = found->nvls_channels * found->nvls_heads;
             if (branched) {
                 double pooled = found->channels * found->inter_gbs * NIC_REACH;

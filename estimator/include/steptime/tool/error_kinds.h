@@ -27,6 +27,11 @@ const char *st_error_precision(const char *recipe, bool fp8, const char *weights
 st_status st_error_kind_band(const st_paths *paths, const st_sheet *sheet,
                              const st_error_kind *kind, st_arena *arena, double *nine_of_ten,
                              st_errors *errors) ST_NODISCARD;
+/*
+ * The half-width of a band: nine of ten errors of `rows` rows of the kind, with the floors of
+ * decision 0082; wider where none of them has the plan.
+ */
+double st_error_half_width(size_t rows, double nine_of_ten, bool has_plan);
 bool st_error_kind_equal(const st_error_kind *left, const st_error_kind *right);
 
 #endif

@@ -5,6 +5,7 @@
 #include "fit/cli/run_logs.h"
 #include "fit/cli/tables.h"
 
+#include "fit/steps/band_check.h"
 #include "fit/steps/nearest.h"
 #include "fit/steps/step_pairs.h"
 #include "base/error_scope.h"
@@ -26,6 +27,7 @@ typedef struct validate_options {
     const char *site;   /* where to write the stack of the site */
     const char *near;   /* the job whose nearest rows are shown */
     bool pairs;
+    bool bands;
 } validate_options;
 
 static const cli_option option_rows[] = {
@@ -56,6 +58,9 @@ static const cli_option option_rows[] = {
     CLI_FLAG(
         validate_options, pairs, "pairs",
         "predict rows of tables from rows that differ only in dp, pp, layers or micro-batches"),
+    CLI_FLAG(validate_options, bands, "bands",
+             "show how many rows are inside of their band, and its half-width, with their block, "
+             "source, stack or kind of plan left out"),
     CLI_NCCL_MODEL_ROWS(validate_options, nccl),
     CLI_NCCL_TABLE_ROWS(validate_options, nccl),
     CLI_FLAG(cli_common, all, "all", "show every row of the tables and every assumption about them",
@@ -100,6 +105,7 @@ typedef struct validation {
     st_source *logs;   /* by job; without text where it is none */
     st_site site;
     st_near_rows nearest; /* with --nearest */
+    st_error_rows errors; /* with --bands */
     size_t failed;
     size_t missed; /* cases that could not run */
 } validation;
@@ -390,6 +396,12 @@ static void write_result(const validation *verb)
         (void)st_put_list(root, "tables");
         st_nearest_put(&verb->nearest, root);
         st_result_csv(root->result, "nearest", "id,source,gpu,stack,distance,measured,error");
+    } else if (verb->options->bands) {
+        if (st_band_check_put(&verb->errors, run->arena, root) != ST_OK)
+            (void)st_out_of_memory(run->errors);
+        st_result_csv(root->result, "rows",
+                      "source,id,gpu,precision,model,stack,sharded,stages,fitted,error,"
+                      "with_all,without_block,without_source,without_stack,without_plan");
     } else if (verb->options->pairs) {
         const bool details = run->common.all;
         st_node *tables = st_put_list(root, "tables");
@@ -596,22 +608,28 @@ static st_status find_nearest(validation *verb)
     return status;
 }
 
+/* Errors of all rows of tables; a file of bands is of one sheet. */
+static st_status add_error_rows(const validation *verb, st_error_rows *rows)
+{
+    st_status status = verb->table_count > 0
+                           ? ST_OK
+                           : st_fail(verb->run->errors, ST_ERR_USAGE, (st_place){0},
+                                     "no errors to count: no table was compared" ST_HINT
+                                     "set STEPTIME_DATA to the folder with the sources' tables");
+    for (size_t i = 0; i < verb->table_count && status == ST_OK; i++)
+        if (strcmp(st_sheet_name(verb->tables[i].measured->sheet),
+                   st_sheet_name(verb->tables[0].measured->sheet)) == 0)
+            status = st_error_rows_add(rows, verb->tables[i].measured, verb->run->arena);
+    return status;
+}
+
 /* --write-errors */
 static st_status write_errors(const validation *verb)
 {
     cli_run *error_run = verb->run;
     st_error_rows rows = {0};
     st_buffer buffer = {0};
-    st_status status = verb->table_count > 0
-                           ? ST_OK
-                           : st_fail(error_run->errors, ST_ERR_USAGE, (st_place){0},
-                                     "no errors to write: no table was compared" ST_HINT
-                                     "set STEPTIME_DATA to the folder with the sources' tables");
-    /* A file is of one sheet. */
-    for (size_t i = 0; i < verb->table_count && status == ST_OK; i++)
-        if (strcmp(st_sheet_name(verb->tables[i].measured->sheet),
-                   st_sheet_name(verb->tables[0].measured->sheet)) == 0)
-            status = st_error_rows_add(&rows, verb->tables[i].measured, error_run->arena);
+    st_status status = add_error_rows(verb, &rows);
     if (status == ST_OK)
         status = st_error_rows_write(&rows, st_sheet_name(verb->tables[0].measured->sheet),
                                      error_run->arena, &buffer);
@@ -631,6 +649,8 @@ static int run_validate(cli_run *run)
     const bool has_peer = verb.options->peers.count > 0;
     st_status status = has_peer && verb.options->tables.files.count > 0
                            ? cli_wrong_use(run, "--peer and --table exclude each other", NULL)
+                       : verb.options->bands && (verb.options->pairs || verb.options->near != NULL)
+                           ? cli_wrong_use(run, "--bands excludes --pairs and --nearest", NULL)
                            : cli_paths(run);
     if (status == ST_OK)
         status = cli_tables(run, &verb.options->tables, &tables, &count);
@@ -644,6 +664,8 @@ static int run_validate(cli_run *run)
                              : run_sources(&verb);
     if (status == ST_OK && verb.options->errors != NULL)
         status = write_errors(&verb);
+    if (status == ST_OK && verb.options->bands)
+        status = add_error_rows(&verb, &verb.errors);
     if (status == ST_OK && verb.options->near != NULL)
         status = find_nearest(&verb);
     if (status == ST_OK && verb.options->site != NULL)

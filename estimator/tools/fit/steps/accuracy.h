@@ -62,7 +62,14 @@ typedef struct st_error_row {
     double error;
     bool fitted;
     const char *source;
-} st_error_row; /* the kind has the plan of the row */
+    const char *id;
+    double model[3]; /* layers, hidden size and experts: with the GPU, the block of the row */
+} st_error_row;      /* the kind has the plan of the row */
+
+/* Its error as bands count it: of a row that a fit used, as far off as where it is left out. */
+double st_error_row_counted(const st_error_row *row);
+/* Of errors, whose signs they lose, the smallest that nine of ten do not exceed. */
+double st_nine_of_ten(double *errors, size_t count);
 
 typedef struct st_error_rows {
     st_error_row *items;

@@ -48,7 +48,11 @@ st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st
         st_error_row made = {.kind = kind_of(measured, i),
                              .error = row->error,
                              .fitted = row->fitted,
-                             .source = measured->name};
+                             .source = measured->name,
+                             .id = row->id,
+                             .model = {st_measured_value(measured, i, ST_KEY_MODEL_LAYERS),
+                                       st_measured_value(measured, i, ST_KEY_MODEL_HIDDEN),
+                                       st_measured_value(measured, i, ST_KEY_MODEL_EXPERTS)}};
         if (!ST_APPEND(arena, rows->items, rows->count, made))
             return ST_ERR_MEMORY;
     }
@@ -82,6 +86,17 @@ st_status st_rows_find_bands(const st_paths *paths, st_measured *measured, st_ar
 /* Errors of rows left out, with the others of their model on that GPU, over those of the fit: 7.9 %
  * over 6.1 % (docs/stacks.md#modern). */
 static const double left_out = 1.3;
+
+double st_error_row_counted(const st_error_row *row)
+{
+    return row->error * (row->fitted ? left_out : 1);
+}
+
+double st_nine_of_ten(double *errors, size_t count)
+{
+    (void)st_summarize_errors(errors, count);
+    return errors[(9 * count + 9) / 10 - 1];
+}
 
 ST_COMPARE(compare_kinds, st_error_kind,
            ST_BY_TEXT(gpu) ST_BY_TEXT(precision) ST_BY_TEXT(model) ST_BY_TEXT(stack));
@@ -137,7 +152,7 @@ st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_a
         size_t stages = 0;
         double bias = 0;
         for (size_t i = 0; i < kind_count; i++) {
-            errors[i] = kind_rows[i].error * (kind_rows[i].fitted ? left_out : 1);
+            errors[i] = st_error_row_counted(&kind_rows[i]);
             sharded += kind_rows[i].kind.is_sharded ? 1 : 0;
             stages += kind_rows[i].kind.has_stages ? 1 : 0;
             bias += kind_rows[i].error / (double)kind_count;
@@ -150,7 +165,7 @@ st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_a
             st_buffer_printf(buffer, "stack: %s, ", kind->stack);
         st_buffer_printf(buffer, "rows: %zu, fitted: %zu", kind_count, fitted);
         write_share("median", summary.median_absolute, buffer);
-        write_share("nine_of_ten", errors[(9 * kind_count + 9) / 10 - 1], buffer);
+        write_share("nine_of_ten", st_nine_of_ten(errors, kind_count), buffer);
         write_share("bias", bias, buffer);
         st_buffer_printf(buffer, ",\n     plans: %s%s%s", sharded < kind_count ? "whole" : "",
                          sharded > 0 ? sharded < kind_count ? " sharded" : "sharded" : "",
