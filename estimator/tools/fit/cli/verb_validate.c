@@ -397,9 +397,11 @@ static void write_result(const validation *verb)
         st_nearest_put(&verb->nearest, root);
         st_result_csv(root->result, "nearest", "id,source,gpu,stack,distance,measured,error");
     } else if (verb->options->bands) {
+        (void)st_put_list(root, "sources");
+        (void)st_put_list(root, "tables");
         if (st_band_check_put(&verb->errors, run->arena, root) != ST_OK)
             (void)st_out_of_memory(run->errors);
-        st_result_csv(root->result, "rows",
+        st_result_csv(root->result, "band_rows",
                       "source,id,gpu,precision,model,stack,sharded,stages,fitted,error,"
                       "with_all,without_block,without_source,without_stack,without_plan");
     } else if (verb->options->pairs) {

@@ -161,6 +161,6 @@ st_status st_band_check_put(const st_error_rows *rows, st_arena *arena, st_node 
         for (int of = FITTED; of <= HELD_OUT; of++)
             if (i == 0 || strcmp(rows->items[i].source, rows->items[i - 1].source) != 0)
                 put_group(check, rows->items[i].source, (part)of);
-    (void)st_put_rows(root, "rows", fill_row, check, rows->count);
+    (void)st_put_rows(root, "band_rows", fill_row, check, rows->count);
     return ST_OK;
 }

@@ -10,7 +10,7 @@
  * The member `bands`: for each source, apart for rows that a fit used, and for all of both, how
  * many rows are inside of the band that the other rows give them, and the median of its half-width,
  * if nothing is left out, the model on that GPU, the source, the stack or the kind of plan; and the
- * member `rows` with each row's own. Rows come in the order of their sources.
+ * member `band_rows` with each row's own. Rows come in the order of their sources.
  */
 st_status st_band_check_put(const st_error_rows *rows, st_arena *arena, st_node *root) ST_NODISCARD;
 
