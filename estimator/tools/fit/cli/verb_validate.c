@@ -641,6 +641,34 @@ static st_status write_errors(const validation *verb)
     return status;
 }
 
+/* Options that exclude each other. */
+static st_status choose_what(cli_run *run, const validate_options *options)
+{
+    if (options->peers.count > 0 && options->tables.files.count > 0)
+        return cli_wrong_use(run, "--peer and --table exclude each other", NULL);
+    if (options->bands && (options->pairs || options->near != NULL))
+        return cli_wrong_use(run, "--bands excludes --pairs and --nearest", NULL);
+    return cli_paths(run);
+}
+
+/* What follows from the tables that were compared. */
+static st_status finish(validation *verb)
+{
+    cli_run *run = verb->run;
+    st_status status = ST_OK;
+    if (verb->options->errors != NULL)
+        status = write_errors(verb);
+    if (status == ST_OK && verb->options->bands)
+        status = add_error_rows(verb, &verb->errors);
+    if (status == ST_OK && verb->options->near != NULL)
+        status = find_nearest(verb);
+    if (status == ST_OK && verb->options->site != NULL)
+        status = verb->site.run_count > 0
+                     ? cli_save_site(run, &verb->site, verb->options->site)
+                     : cli_wrong_use(run, "--save requires logs or measured jobs", NULL);
+    return status;
+}
+
 static int run_validate(cli_run *run)
 {
     validation verb = {.run = run, .options = run->options};
@@ -649,11 +677,7 @@ static int run_validate(cli_run *run)
     const st_measured_table *tables = NULL;
     size_t count = 0;
     const bool has_peer = verb.options->peers.count > 0;
-    st_status status = has_peer && verb.options->tables.files.count > 0
-                           ? cli_wrong_use(run, "--peer and --table exclude each other", NULL)
-                       : verb.options->bands && (verb.options->pairs || verb.options->near != NULL)
-                           ? cli_wrong_use(run, "--bands excludes --pairs and --nearest", NULL)
-                           : cli_paths(run);
+    st_status status = choose_what(run, verb.options);
     if (status == ST_OK)
         status = cli_tables(run, &verb.options->tables, &tables, &count);
     if (status == ST_OK)
@@ -664,16 +688,8 @@ static int run_validate(cli_run *run)
         status = has_peer    ? run_peer(&verb)
                  : count > 0 ? run_given_tables(&verb, tables, count)
                              : run_sources(&verb);
-    if (status == ST_OK && verb.options->errors != NULL)
-        status = write_errors(&verb);
-    if (status == ST_OK && verb.options->bands)
-        status = add_error_rows(&verb, &verb.errors);
-    if (status == ST_OK && verb.options->near != NULL)
-        status = find_nearest(&verb);
-    if (status == ST_OK && verb.options->site != NULL)
-        status = verb.site.run_count > 0
-                     ? cli_save_site(run, &verb.site, verb.options->site)
-                     : cli_wrong_use(run, "--save requires logs or measured jobs", NULL);
+    if (status == ST_OK)
+        status = finish(&verb);
     if (status == ST_OK)
         write_result(&verb);
     if (status != ST_OK)

@@ -464,6 +464,11 @@ static st_status take_params(log_reader *reader)
             name != NULL ? memchr(name, ':', line.length - (size_t)(name - line.text)) : NULL;
         put_blank_lines(reader, 1);
         ends = colon == NULL;
+        if (name != NULL && ends && offset <= reader->log.length)
+            return st_fail(reader->errors, ST_ERR_SYNTAX,
+                           (st_place){.file = reader->request->file, .line = line.number},
+                           "the parameter in this line is cut" ST_EXPECTED
+                           "'Config param NAME: VALUE'");
         if (ends)
             continue;
         const char *key = st_arena_copy(reader->arena, name, (size_t)(colon - name));

@@ -294,12 +294,29 @@ void megatron_warn_of_times(megatron_run *run)
                 "every step has a loss of NaN or infinity" ST_EXPECTED "steps that train");
 }
 
+/* Names and dots of a dump fill this many places. */
+#define DUMP_WIDTH 48
+
+/* A line of a dump that ends within its name or its dots; an empty text leaves all of them. */
+static bool is_cut_argument(const megatron_line *line)
+{
+    const size_t name = skip(line, 0, ' ');
+    size_t end = name;
+    while (end < line->length && st_is_name(line->text[end]))
+        end++;
+    const size_t dots = skip(line, end, ' ');
+    const size_t stop = skip(line, dots, '.');
+    return name == 2 && end > name && stop == line->length &&
+           end - name + (stop - dots) < DUMP_WIDTH;
+}
+
 void megatron_read_log(megatron_run *run)
 {
     const st_import_request *request = run->draft->request;
     megatron_line line = {0};
     bool in_dump = false;
     int begun = 0;
+    int cut = 0;
     for (size_t offset = 0;
          run->draft->status == ST_OK && megatron_next_line(request, &offset, &line);) {
         if (megatron_find(&line, "-- end of arguments --") != NULL) {
@@ -308,7 +325,10 @@ void megatron_read_log(megatron_run *run)
             megatron_forget(run);
             run->dumps++;
             begun = line.number;
+            cut = 0;
             in_dump = true;
+        } else if (in_dump && is_cut_argument(&line)) {
+            cut = cut == 0 ? line.number : cut;
         } else if (in_dump) {
             /* "  NAME ..... VALUE", behind whatever a launcher puts in front. Names of 48
              * letters and more leave no room for dots: "  NAME  VALUE". */
@@ -339,6 +359,9 @@ void megatron_read_log(megatron_run *run)
         ST_NOTE(run->draft, ST_ERR_SYNTAX, ((st_place){.file = request->file, .line = begun}),
                 "the dump of arguments that begins here is cut" ST_EXPECTED
                 "a line '------ end of arguments ------'");
+    else if (cut > 0)
+        ST_NOTE(run->draft, ST_ERR_SYNTAX, ((st_place){.file = request->file, .line = cut}),
+                "the argument in this line is cut" ST_EXPECTED "a name, dots and a value");
     if (run->dumps > 1)
         warn(run, begun,
              st_draft_text(run->draft,
@@ -460,6 +483,8 @@ void megatron_put_time(megatron_run *run)
     note_trend(run, times, count);
     double median = median_of(times, count);
     note_scatter(run, times, count, median);
+    if (run->time_count == 1)
+        warn(run, run->times[0].line, "a single step has a time, which may include warm-up");
     st_draft_put(
         run->draft, ST_KEY_MEASURED_STEP_TIME, 0,
         st_draft_text(run->draft, "%s ms", st_number_format(median, number, sizeof number)),

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a user gets who gives a model, a plan and GPUs alone, beside what validation knows of the same rows.
+
+    defaults.py STEPTIME SOURCE_ROOT DATA
+
+DATA holds step_times/. Fields that say how the software ran (stack, release, dispatcher, graphs, overlaps,
+recomputed modules, types of gradients and optimizer) are blank in the second run, so that the stack and the recipe
+of the sheet count; the first is `steptime validate`, which a job with the same keys equals (test_one_door.c).
+"""
+import csv
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+# Rows with which other estimators were compared.
+PEERS = """dgxc-001 dgxc-005 dgxc-006 dgxc-046 dgxc-093 moe_modelzoo-001 moe_modelzoo-015 card-028 nemo_perf-002
+nemo_perf-005 nemo_perf-007 nemo_perf-140 nemo_perf-280 nemo_perf-277 korthikanti22-001 korthikanti22-002
+korthikanti22-003 korthikanti22-004 korthikanti22-007 korthikanti22-008 megatron_sc21-001 megatron_sc21-004
+llm_foundry-084 llm_foundry-100""".split()
+FILES = ["modern_nemo", "modern_other", "modern_new", "korthikanti22", "megatron_sc21", "llm_foundry"]
+SOFTWARE = """release dispatcher ep_overlap tp_comm_overlap overlap_grad_reduce overlap_param_gather cuda_graph
+recompute_modules recompute_layers grad_reduce_dtype param_gather opt_exp_avg opt_main_params optimizer fp8_attention
+pp_layout capacity_factor act_offload_modules""".split()
+MODERN = FILES[:3]
+
+
+def rows_of(data, name):
+    with open(data / "step_times" / f"{name}.csv", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def errors_of(program, root, rows, sets):
+    """{id: (error, whether it fits)} of rows of one table."""
+    environment = dict(os.environ, LC_ALL="C.UTF-8", STEPTIME_PATH="", XDG_CONFIG_HOME="/nonexistent")
+    with tempfile.TemporaryDirectory() as folder:
+        table = pathlib.Path(folder) / "rows.csv"
+        with table.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+        run = subprocess.run([program, "validate", "--table", table, "--json", "--path", root, *sets],
+                             env=environment, capture_output=True, text=True, check=False)
+    if not run.stdout.startswith("{"):
+        sys.exit(f"steptime validate ends with {run.returncode}: {run.stderr.strip()}")
+    return {row["id"]: (row["error"], row["fits"]) for table in json.loads(run.stdout)["tables"]
+            for row in table["rows"] if row["error"] is not None}
+
+
+def show(name, ids, known, alone):
+    """Lines of the rows that both have; those that only one of them has are counted."""
+    both = [row for row in ids if row in known and row in alone]
+    if not both:
+        return
+    cells = []
+    for errors in (known, alone):
+        sizes = [100 * abs(errors[row][0]) for row in both]
+        cells.append(f"{statistics.mean(sizes):7.1f}{statistics.median(sizes):7.1f}"
+                     f"{100 * statistics.mean(errors[row][0] for row in both):+7.1f}"
+                     f"{sum(errors[row][1] is False for row in both):5d}")
+    print(f"{name:44s}{len(both):5d}  {cells[0]}  {cells[1]}{len(ids) - len(both):7d}")
+
+
+def main():
+    program, root, data = os.path.abspath(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+    known, alone, all_rows = {}, {}, {}
+    for name in FILES:
+        rows = rows_of(data, name)
+        rows = rows if name in MODERN else [row for row in rows if row["id"] in PEERS]
+        all_rows.update((row["id"], row) for row in rows)
+        known.update(errors_of(program, root, rows, []))
+        bare = [dict(row, **{key: "" for key in SOFTWARE if key in row}) for row in rows]
+        if name in MODERN:
+            bare = [dict(row, recompute="") for row in bare]
+        # The default of the sheet, instead of the software that the source names.
+        alone.update(errors_of(program, root, bare, ["--set", "stack=megatron-bridge"]))
+    print(f"{'':44s}{'':5s}  {'as validation knows it':26s}  {'model, plan and GPUs alone':26s}")
+    print(f"{'':44s}{'rows':>5s}" + f"  {'mean':>7s}{'median':>7s}{'bias':>7s}{'big':>5s}" * 2 + f"{'lack':>7s}")
+    show("compared with other estimators", PEERS, known, alone)
+    h100 = [key for key, row in all_rows.items() if key.startswith(("nemo_perf", "card")) and row["gpu"] == "H100"
+            and row.get("task") == "pretrain"]
+    show("H100, pretraining, dense", [key for key in h100 if not all_rows[key]["experts"]], known, alone)
+    show("H100, pretraining, experts", [key for key in h100 if all_rows[key]["experts"]], known, alone)
+    for name, title in zip(MODERN, ("modern-nemo", "modern-other", "modern-2026")):
+        show(title, [key for key, row in all_rows.items() if row in rows_of(data, name)], known, alone)
+    for key in PEERS:
+        if key in known and key in alone:
+            print(f"  {key:42s}       {100 * known[key][0]:+7.1f}{'':24s}{100 * alone[key][0]:+7.1f}"
+                  f"{'  called too large' if alone[key][1] is False else ''}")
+
+
+main()
