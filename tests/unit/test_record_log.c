@@ -34,7 +34,10 @@ static int make_fixture(void **state)
 static int drop_fixture(void **state)
 {
     fixture *own = *state;
+    char tail[sizeof own->path + sizeof ST_LOG_TAIL];
+    (void)snprintf(tail, sizeof tail, "%s" ST_LOG_TAIL, own->path);
     (void)unlink(own->path);
+    (void)unlink(tail);
     (void)rmdir(own->folder);
     st_arena_destroy(own->arena);
     st_errors_destroy(own->errors);
@@ -139,6 +142,50 @@ TEST_OF(test_not_closed, fixture *own, make_fixture, drop_fixture)
     assert_null(st_log_create(own->path, &header)); /* it is there already */
     st_log_abandon(writer);
     assert_int_equal(read_launches(own, &whole), 2);
+}
+
+/* Windows take turns: a program may die before, at and behind the end of each. */
+TEST_OF(test_not_closed_at_windows, fixture *own, make_fixture, drop_fixture)
+{
+    enum { STRINGS = 4, WINDOWS = 3, NEAR = 2 };
+    bool whole = true;
+    uint32_t written = 0;
+    st_log_writer *writer = st_log_create(own->path, &header);
+    assert_non_null(writer);
+    assert_true(st_log_define(writer, 2, "cudaLaunchKernel"));
+    assert_true(st_log_define(writer, 3,
+                              "_Z23softmax_forward_kernel5P13__nv_bfloat16fPKS_ii, which is long"));
+    for (uint32_t window = 1; window <= WINDOWS; window++) {
+        const uint32_t end = window * ST_LOG_WINDOW_RECORDS - STRINGS;
+        for (uint32_t at = end - NEAR; at <= end + NEAR; at++) {
+            while (written < at)
+                write_launch(writer, written++);
+            assert_int_equal(read_launches(own, &whole), at);
+            assert_false(whole);
+        }
+    }
+    st_log_close(writer);
+    assert_int_equal(read_launches(own, &whole), written);
+}
+
+/* As after a full disk: of the window that was being written only a part is there. */
+TEST_OF(test_window_half_written, fixture *own, make_fixture, drop_fixture)
+{
+    enum { LAUNCHES = 3 * ST_LOG_WINDOW_RECORDS / 2 };
+    bool whole = true;
+    st_log_writer *writer = st_log_create(own->path, &header);
+    assert_non_null(writer);
+    assert_true(st_log_define(writer, 2, "cudaLaunchKernel"));
+    assert_true(st_log_define(writer, 3,
+                              "_Z23softmax_forward_kernel5P13__nv_bfloat16fPKS_ii, which is long"));
+    for (uint32_t i = 0; i < LAUNCHES; i++)
+        write_launch(writer, i);
+    st_log_abandon(writer);
+    const long full = (long)(sizeof header + ST_LOG_WINDOW_RECORDS * sizeof(st_log_record));
+    for (long more = 0; more < 130; more += 13) {
+        assert_int_equal(truncate(own->path, full + more), 0);
+        assert_int_equal(read_launches(own, &whole), LAUNCHES);
+    }
 }
 
 static void overwrite(fixture *own, long at, const void *bytes, size_t length)

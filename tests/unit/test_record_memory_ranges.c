@@ -42,7 +42,9 @@ static void test_bytes(void **state)
 {
     st_arena *arena = st_arena_create();
     st_memory_ranges *ranges = st_memory_ranges_create(arena);
+    static const size_t which[] = {0, 1, 2, 3, 4, 3, 4};
     bool at_most = true;
+    size_t launches = 0;
     (void)state;
     assert_non_null(ranges);
     /* 0: elements by a number, 8 of them a thread: two pointers to 2 bytes */
@@ -69,7 +71,15 @@ static void test_bytes(void **state)
     add_value(ranges, pointer_to(2), 1 << 20, 1);
     /* 4: nothing but what the recorder added up */
     add_launch(ranges, 7, 128);
-    st_memory_ranges_settle(ranges);
+    /* as 3, and as 4, which has fewer values */
+    add_launch(ranges, 7, 128);
+    add_value(ranges, pointer_to(2), 900000, 1);
+    add_value(ranges, pointer_to(2), 1 << 20, 1);
+    add_launch(ranges, 7, 128);
+    assert_true(st_memory_ranges_settle(ranges, &launches));
+    assert_int_equal(launches, 5);
+    for (size_t i = 0; i < COUNT(which); i++)
+        assert_int_equal(st_memory_ranges_launch(ranges, i), which[i]);
     assert_float_equal(bytes_of(ranges, 0, &at_most), 2 * 2 * 23850, 0.5);
     assert_false(at_most);
     assert_float_equal(bytes_of(ranges, 1, &at_most), 4 * 262144, 0.5);
@@ -95,6 +105,7 @@ static void test_facts(void **state)
     st_memory_ranges *ranges = st_memory_ranges_create(arena);
     uint32_t structures[ST_LAUNCH_STRUCTURES];
     st_launch_facts facts = {0};
+    size_t launches = 0;
     (void)state;
     add_launch(ranges, 12, 256);
     add_value(ranges, POINTER, 1 << 20, 1);
@@ -103,7 +114,7 @@ static void test_facts(void **state)
     add_value(ranges, NUMBER, 1065353216, 0);
     add_value(ranges, NUMBER, 23850, 0);
     add_value(ranges, ST_LOG_ARG_STRUCT, 17, 0);
-    st_memory_ranges_settle(ranges);
+    assert_true(st_memory_ranges_settle(ranges, &launches));
     st_memory_ranges_facts(ranges, 0, &name, &facts, structures);
     assert_float_equal(facts.written_bytes, 47700, 0.5);
     assert_float_equal(facts.read_bytes, 47700, 0.5);

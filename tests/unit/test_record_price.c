@@ -469,14 +469,14 @@ TEST_WITH(gap_and_costs_are_taken, make_world, drop_world)
     const st_imported *imported = import(own, &request);
     const st_walk_worker *walked = &imported->walk->workers[0];
     /* comm, two streams, malloc, then the first product */
-    assert_int_equal(walked->begin_ns[4] - walked->end_ns[3], 5000);
-    assert_int_equal(walked->end_ns[4] - walked->begin_ns[4], 7250);
-    assert_int_equal(walked->end_ns[6] - walked->begin_ns[6], 2500);
+    assert_int_equal(walked->worker->calls[4].begin_ns - walked->end_ns[3], 5000);
+    assert_int_equal(walked->end_ns[4] - walked->worker->calls[4].begin_ns, 7250);
+    assert_int_equal(walked->end_ns[6] - walked->worker->calls[6].begin_ns, 2500);
     request.gap_ns = -1;
     request.costs = NULL;
     imported = import(own, &request);
     walked = &imported->walk->workers[0];
-    assert_int_equal(walked->begin_ns[4] - walked->end_ns[3], 450);
+    assert_int_equal(walked->worker->calls[4].begin_ns - walked->end_ns[3], 450);
 }
 
 /* What is written reads back: every task with its times, stream, correlation and collective. */

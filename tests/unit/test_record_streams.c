@@ -242,7 +242,8 @@ TEST_OF(graphs_put_their_nodes_into_streams, world *own, make_world, drop_world)
         assert_int_equal(lane_at(walked, i)->stream, tasks[i].stream);
         assert_int_equal(lane_at(walked, i)->inner, tasks[i].inner);
     }
-    assert_true(walked->tasks[2].duration_ns > walked->tasks[1].duration_ns);
+    assert_true(st_walk_task_ns(walked, &walked->tasks[2]) >
+                st_walk_task_ns(walked, &walked->tasks[1]));
 }
 
 /* A graph that was captured in a stream of which another graph is made. */
@@ -283,10 +284,10 @@ TEST_OF(the_default_stream_waits, world *own, make_world, drop_world)
     const st_walk_worker *walked = walk(own);
     const st_walk_task *tasks = walked->tasks;
     assert_int_equal(walked->task_count, 6);
-    assert_int_equal(tasks[0].start_ns, tasks[0].launch_ns);
-    assert_int_equal(tasks[0].end_ns, tasks[0].start_ns + tasks[0].duration_ns);
-    assert_int_equal(tasks[1].start_ns, tasks[1].launch_ns);
-    assert_true(tasks[2].launch_ns < tasks[0].end_ns);
+    assert_int_equal(tasks[0].start_ns, walked->end_ns[tasks[0].call]);
+    assert_int_equal(tasks[0].end_ns, tasks[0].start_ns + st_walk_task_ns(walked, &tasks[0]));
+    assert_int_equal(tasks[1].start_ns, walked->end_ns[tasks[1].call]);
+    assert_true(walked->end_ns[tasks[2].call] < tasks[0].end_ns);
     assert_int_equal(tasks[2].start_ns, tasks[0].end_ns);
     assert_int_equal(tasks[3].start_ns, tasks[2].end_ns);
     assert_int_equal(tasks[4].start_ns, tasks[2].end_ns);
@@ -306,7 +307,7 @@ TEST_OF(failed_calls_put_nothing_into_streams, world *own, make_world, drop_worl
     put_kernel(log, 2, NAME_KERNEL, KIB_SMALL);
     const st_walk_worker *walked = walk(own);
     assert_int_equal(walked->task_count, 2);
-    assert_int_equal(walked->tasks[1].start_ns, walked->tasks[1].launch_ns);
+    assert_int_equal(walked->tasks[1].start_ns, walked->end_ns[walked->tasks[1].call]);
 }
 
 TEST_WITH(too_many_events_are_refused, make_world, drop_world)
@@ -387,7 +388,7 @@ TEST_WITH(collectives_of_a_group_are_one_task, make_world, drop_world)
         int64_t sum_ns = 0;
         add_up_meets(imported, &walked->tasks[i], &count, &sum_ns);
         assert_int_equal(count, counts[i]);
-        assert_int_equal(walked->tasks[i].duration_ns, sum_ns);
+        assert_int_equal(st_walk_task_ns(walked, &walked->tasks[i]), sum_ns);
         assert_int_equal(walked->tasks[i].end_ns, walked->tasks[i].start_ns + sum_ns);
     }
 }
@@ -619,11 +620,11 @@ TEST_WITH(measured_calls_get_what_they_put_on_the_gpu, make_world, drop_world)
         uint32_t behind;
         uint16_t flags;
         uint64_t length_ns;
-        uint32_t begin; /* place of the call in the log */
+        int64_t begin_ns; /* by 5 us between the calls of a thread */
     } expected[] = {
-        {ST_LOG_LAUNCH, 1, 0, 0, 500, 0}, {ST_LOG_COPY, 2, 0, ST_LOG_ASYNC, 600, 2},
-        {ST_LOG_LAUNCH, 1, 0, 0, 700, 4}, {ST_LOG_LAUNCH, 1, 1, 0, 800, 4},
-        {ST_LOG_CALL, 1, 0, 0, 61, 6},
+        {ST_LOG_LAUNCH, 1, 0, 0, 500, 0},    {ST_LOG_COPY, 2, 0, ST_LOG_ASYNC, 600, 0},
+        {ST_LOG_LAUNCH, 1, 0, 0, 700, 5050}, {ST_LOG_LAUNCH, 1, 1, 0, 800, 5100},
+        {ST_LOG_CALL, 1, 0, 0, 61, 10100},
     };
     world *own = *state;
     log_maker *log = &own->log;
@@ -649,11 +650,11 @@ TEST_WITH(measured_calls_get_what_they_put_on_the_gpu, make_world, drop_world)
         const st_worker_call *call = call_at(imported, i);
         assert_int_equal(call->record->kind, expected[i].kind);
         assert_int_equal(call->thread, expected[i].thread);
-        assert_int_equal(call->behind, expected[i].behind);
-        assert_int_equal(call->order, i);
+        const st_call_times *times = &imported->run->times[call->times];
+        assert_int_equal(times->behind, expected[i].behind);
         assert_int_equal(call->record->flags & ST_LOG_ASYNC, expected[i].flags);
-        assert_int_equal(call->times->length_ns, expected[i].length_ns);
-        assert_int_equal(call->begin_ns, 1000 + 500 * expected[i].begin);
+        assert_int_equal(times->log.length_ns, expected[i].length_ns);
+        assert_int_equal(call->begin_ns, expected[i].begin_ns);
         assert_int_equal(call->length_ns, expected[i].behind == 0 ? 50 : 0);
         assert_int_equal(call->record->call == 0, expected[i].behind > 0);
     }
@@ -686,7 +687,8 @@ TEST_WITH(the_longest_kernel_multiplies, make_world, drop_world)
         assert_int_equal(shape->form, kernels[i].multiplies ? ST_FORM_PRODUCT : ST_FORM_KERNEL);
         if (kernels[i].multiplies)
             assert_true(shape->sizes[ST_SIZE_N] == 1000 + kernels[i].product);
-        assert_int_equal(call_at(imported, i)->times->length_ns, kernels[i].length_ns);
+        const st_call_times *times = &imported->run->times[call_at(imported, i)->times];
+        assert_int_equal(times->log.length_ns, kernels[i].length_ns);
     }
 }
 

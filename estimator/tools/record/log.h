@@ -14,6 +14,11 @@
  * record of kind ST_LOG_NONE ends a file. Only a file with ST_LOG_END, which a thread's or
  * program's orderly exit writes, is whole.
  *
+ * While a file is written, and where its program died, its last records are in
+ * "PID-TID.steplog.tail": two windows of ST_LOG_WINDOW_RECORDS that take turns. The file has full
+ * ones alone then; as many as it has whole, as often the windows took turns, which says which of
+ * both has the records behind them.
+ *
  * Numbers of things are small and dense and belong to the process: strings, streams, events,
  * graphs and executable graphs from 1, in order of creation; stream 0 is the legacy default
  * stream, stream ST_LOG_STREAM_PER_THREAD the default one of each thread (the file distinguishes
@@ -34,10 +39,11 @@
 
 #include <stdint.h>
 
-enum { ST_LOG_VERSION = 2, ST_LOG_NAME_BYTES = 64 };
+enum { ST_LOG_VERSION = 2, ST_LOG_NAME_BYTES = 64, ST_LOG_WINDOW_RECORDS = 1024 };
 
 #define ST_LOG_MAGIC             "STEPLOG\n"
 #define ST_LOG_SUFFIX            ".steplog"
+#define ST_LOG_TAIL              ".tail"
 #define ST_LOG_STREAM_PER_THREAD UINT32_C(0xffffffff)
 #define ST_LOG_NO_STREAM         UINT32_C(0xfffffffe) /* a call that goes to no stream */
 
@@ -61,8 +67,10 @@ typedef struct st_log_header {
     uint32_t thread;                /* number of the thread in its process, from 0 */
     char device[ST_LOG_NAME_BYTES]; /* file of configs/gpus/, "h100-sxm" */
     char program[ST_LOG_NAME_BYTES]; /* what was run, its last bytes where it is longer */
-    char policy[16];       /* what device memory reads back as: "zero", "shadow", "full" */
-    uint8_t reserved[280]; /* zero */
+    char policy[16]; /* what device memory reads back as: "zero", "shadow", "full" */
+    uint32_t
+        error; /* of errno: why the file could not grow, so that calls are missing; 0: it could */
+    uint8_t reserved[276]; /* zero */
 } st_log_header;
 
 typedef enum st_log_kind {
@@ -379,7 +387,7 @@ uint64_t st_log_work(uint64_t work_hash);
 uint64_t st_log_collective_bytes(const st_log_collective *collective);
 
 /*
- * Writing: into one memory map, which survives abort() and kill. Needs nothing of steptime, so that
+ * Writing: into a memory map, which survives abort() and kill. Needs nothing of steptime, so that
  * it can live in other people's programs, and reports by returning NULL or false. A writer belongs
  * to one thread.
  */
@@ -396,7 +404,7 @@ void st_log_commit(st_log_record *record, st_log_kind kind);
 bool st_log_define(st_log_writer *writer, uint32_t string, const char *text);
 /* Records so far. */
 uint64_t st_log_written(const st_log_writer *writer);
-/* Cuts the file behind the last record, closes it and frees the writer; NULL is fine. */
+/* Writes the last records, removes the tail and frees the writer; NULL is fine. */
 void st_log_close(st_log_writer *writer);
 /* In a child of fork: forgets the map without touching the file, which is the parent's. */
 void st_log_abandon(st_log_writer *writer);
@@ -411,6 +419,10 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
 /* Opens a file and checks its header. On success *log is the caller's to close. */
 st_status st_log_open(const char *path, st_log **log, st_errors *errors) ST_NODISCARD;
 const st_log_header *st_log_header_of(const st_log *log); /* its texts end in NUL */
+/* At most so many records, strings included. */
+size_t st_log_room(const st_log *log);
+/* The work hash at the end of a log that is whole; 0: of others, and where it cannot be read. */
+uint64_t st_log_end_hash(const st_log *log);
 /*
  * The next record other than a string; *more is false at the end of the file, and *into then is
  * zeroed. A cut file ends at its last whole record, without an error (st_log_is_whole); a record of

@@ -9,11 +9,15 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MOST_STRINGS = 1 << 20, MOST_LOGS = 1 << 20 };
 
 struct st_log {
     FILE *stream;
+    FILE *tail;    /* NULL: there is none, or it is the stream */
+    uint64_t body; /* records in front of the tail's */
+    size_t room;
     const char *name;
     st_arena *arena;
     st_log_header header;
@@ -75,6 +79,40 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
     return ST_OK;
 }
 
+/* The records behind the header: whole windows and the tail, or all that there are. */
+static void find_tail(st_log *log)
+{
+    struct stat file;
+    const size_t window = ST_LOG_WINDOW_RECORDS;
+    const char *path = st_arena_printf(log->arena, "%s" ST_LOG_TAIL, log->name);
+    bool sized =
+        fstat(fileno(log->stream), &file) == 0 && file.st_size >= (off_t)sizeof log->header;
+    log->room = sized ? ((size_t)file.st_size - sizeof log->header) / sizeof(st_log_record) : 0;
+    log->body = UINT64_MAX;
+    log->tail = path != NULL ? fopen(path, "rb") : NULL;
+    if (log->tail == NULL)
+        return;
+    const uint64_t windows = log->room / window;
+    log->body = windows * window;
+    log->room = (size_t)log->body + window;
+    if (fseek(log->tail, (long)(windows % 2 * window * sizeof(st_log_record)), SEEK_SET) != 0) {
+        (void)fclose(log->tail);
+        log->tail = NULL;
+    }
+}
+
+static bool next_record(st_log *log, st_log_record *into)
+{
+    if (log->at == log->body && log->tail != NULL) {
+        (void)fclose(log->stream);
+        log->stream = log->tail;
+        log->tail = NULL;
+    }
+    if (log->body != UINT64_MAX && log->at == log->body + ST_LOG_WINDOW_RECORDS)
+        return false; /* behind it is the other window */
+    return fread(into, sizeof *into, 1, log->stream) == 1;
+}
+
 static st_place place_of(const st_log *log)
 {
     return (st_place){.file = log->name};
@@ -110,6 +148,7 @@ st_status st_log_open(const char *path, st_log **log, st_errors *errors)
         header->device[sizeof header->device - 1] = '\0';
         header->program[sizeof header->program - 1] = '\0';
         header->policy[sizeof header->policy - 1] = '\0';
+        find_tail(made);
     }
     if (status == ST_OK)
         *log = made;
@@ -121,6 +160,21 @@ st_status st_log_open(const char *path, st_log **log, st_errors *errors)
 const st_log_header *st_log_header_of(const st_log *log)
 {
     return &log->header;
+}
+
+size_t st_log_room(const st_log *log)
+{
+    return log->room;
+}
+
+uint64_t st_log_end_hash(const st_log *log)
+{
+    st_log_record last;
+    const off_t at = (off_t)(sizeof log->header + (log->room - 1) * sizeof last);
+    bool whole = log->body == UINT64_MAX && log->room > 0 &&
+                 pread(fileno(log->stream), &last, sizeof last, at) == (ssize_t)sizeof last &&
+                 last.kind == ST_LOG_END;
+    return whole ? st_log_work(last.end.work_hash) : 0;
 }
 
 static st_status bad_record(const st_log *log, const char *what, uint64_t found, st_errors *errors)
@@ -176,7 +230,7 @@ static st_status read_string(st_log *log, const st_log_record *record, st_errors
 st_status st_log_read(st_log *log, st_log_record *into, bool *more, st_errors *errors)
 {
     *more = false;
-    while (!log->ended && fread(into, sizeof *into, 1, log->stream) == 1) {
+    while (!log->ended && next_record(log, into)) {
         log->at++;
         if (into->kind == ST_LOG_NONE)
             break;
@@ -216,5 +270,7 @@ void st_log_destroy(st_log *log)
     if (log == NULL)
         return;
     (void)fclose(log->stream);
+    if (log->tail != NULL)
+        (void)fclose(log->tail);
     st_arena_destroy(log->arena);
 }

@@ -1,28 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing logs, see log.h: a window of the file is mapped, the next one when it is full. */
-#define _GNU_SOURCE /* madvise */
+/*
+ * Writing logs, see log.h. Records go to the tail, a small file that stays mapped, and from there
+ * to the log, a window at a time: a map that moved along the log would cost a page fault for each
+ * page.
+ */
+#define _GNU_SOURCE
 #include "record/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE since Linux 5.14, madvise(2) */
-enum { WINDOW_BYTES = 1 << 20, RECORDS_OF_WINDOW = WINDOW_BYTES / (int)sizeof(st_log_record) };
+enum {
+    WINDOW_BYTES = ST_LOG_WINDOW_RECORDS * sizeof(st_log_record),
+    TAIL_BYTES = 2 * WINDOW_BYTES
+};
 
 struct st_log_writer {
     int file;
     char *path;
+    char *tail_path;
     dev_t device;
     ino_t inode;
-    st_log_record *window;
-    size_t used;   /* records of the window */
-    size_t before; /* 64-byte slots of the file before the window */
-    size_t header; /* of them the header's */
+    st_log_record *tail;   /* two windows, which take turns; NULL: not mapped */
+    st_log_record *window; /* of them */
+    size_t used;           /* records of the window */
+    uint64_t windows;      /* of the log, which are full */
 };
 
 /*
@@ -43,47 +51,90 @@ static bool is_open(st_log_writer *writer)
     return false;
 }
 
-static bool map_window(st_log_writer *writer)
+static bool write_all(st_log_writer *writer, const void *bytes, size_t length, off_t at)
 {
-    off_t at = (off_t)(writer->before * sizeof(st_log_record));
-    if (!is_open(writer))
-        return false;
-    /* Blocks are there before they are written to: a full disk is an error here, no signal later.
-     */
-    int code = posix_fallocate(writer->file, at, WINDOW_BYTES);
-    if (code != 0) {
-        errno = code;
-        return false;
+    while (length > 0) {
+        ssize_t written = is_open(writer) ? pwrite(writer->file, bytes, length, at) : -1;
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes = (const char *)bytes + written;
+        length -= (size_t)written;
+        at += written;
     }
-    void *window = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, writer->file, at);
-    if (window == MAP_FAILED)
-        return false;
-    /* Who has filled one fills the next: its pages are made at once, not by one fault after
-     * another, which would be half of what a call costs. A kernel that cannot does it the slow way.
-     */
-    if (writer->before > 0 && madvise(window, WINDOW_BYTES, POPULATE_WRITE) != 0)
-        errno = 0;
-    writer->window = window;
-    writer->used = 0;
     return true;
+}
+
+/* Why the log misses calls, in its header, which has its place already; errno stays. */
+static void note_error(st_log_writer *writer)
+{
+    const int error = errno;
+    const uint32_t noted = (uint32_t)error;
+    if (writer->file >= 0)
+        (void)write_all(writer, &noted, sizeof noted, offsetof(st_log_header, error));
+    errno = error;
+}
+
+/* Puts the window's records into the log. Whether it has all of them tells the log's length, and a
+ * reader then reads the other window, which is empty. */
+static bool write_window(st_log_writer *writer)
+{
+    st_log_record *other = writer->tail + (writer->windows + 1) % 2 * ST_LOG_WINDOW_RECORDS;
+    off_t at = (off_t)(sizeof(st_log_header) + writer->windows * WINDOW_BYTES);
+    other->kind = ST_LOG_NONE;
+    if (!write_all(writer, writer->window, writer->used * sizeof *writer->window, at))
+        return false;
+    if (writer->used == ST_LOG_WINDOW_RECORDS) {
+        writer->windows++;
+        writer->window = other;
+        writer->used = 0;
+    }
+    return true;
+}
+
+/* The tail's blocks are there before they are written to: a full disk is an error here, no signal
+ * later. */
+static bool map_tail(st_log_writer *writer)
+{
+    int file = open(writer->tail_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0)
+        return false;
+    int code = posix_fallocate(file, 0, TAIL_BYTES);
+    void *tail = code == 0 ? mmap(NULL, TAIL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                           : MAP_FAILED;
+    code = code == 0 ? errno : code;
+    close(file);
+    if (tail != MAP_FAILED)
+        writer->window = writer->tail = tail;
+    else
+        (void)unlink(writer->tail_path);
+    errno = code;
+    return tail != MAP_FAILED;
 }
 
 static void drop(st_log_writer *writer)
 {
-    if (writer->window != NULL)
-        (void)munmap(writer->window, WINDOW_BYTES);
+    const int error = errno;
+    if (writer->tail != NULL)
+        (void)munmap(writer->tail, TAIL_BYTES);
     if (writer->file >= 0 && writer->path != NULL && is_open(writer))
         close(writer->file);
     free(writer->path);
+    free(writer->tail_path);
     free(writer);
+    errno = error;
 }
 
 static bool open_file(st_log_writer *writer, const char *path)
 {
     struct stat made;
     writer->path = strdup(path);
+    if (asprintf(&writer->tail_path, "%s" ST_LOG_TAIL, path) < 0)
+        writer->tail_path = NULL;
     writer->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (writer->path == NULL || writer->file < 0 || fstat(writer->file, &made) != 0)
+    if (writer->path == NULL || writer->tail_path == NULL || writer->file < 0 ||
+        fstat(writer->file, &made) != 0)
         return false;
     writer->device = made.st_dev;
     writer->inode = made.st_ino;
@@ -94,7 +145,7 @@ static bool open_file(st_log_writer *writer, const char *path)
         close(writer->file);
         writer->file = high;
     }
-    return map_window(writer);
+    return true;
 }
 
 st_log_writer *st_log_create(const char *path, const st_log_header *header)
@@ -102,36 +153,28 @@ st_log_writer *st_log_create(const char *path, const st_log_header *header)
     st_log_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return NULL;
-    if (!open_file(writer, path)) {
-        int error = errno;
-        drop(writer);
-        errno = error;
-        return NULL;
-    }
-    writer->header = sizeof *header / sizeof(st_log_record);
-    st_log_header *head = (st_log_header *)(void *)writer->window;
-    *head = *header;
-    memcpy(head->magic, ST_LOG_MAGIC, sizeof head->magic);
-    head->version = ST_LOG_VERSION;
-    head->header_bytes = sizeof *head;
-    head->record_bytes = sizeof(st_log_record);
-    writer->used = writer->header;
-    return writer;
+    writer->file = -1;
+    st_log_header head = *header;
+    memcpy(head.magic, ST_LOG_MAGIC, sizeof head.magic);
+    head.version = ST_LOG_VERSION;
+    head.header_bytes = sizeof head;
+    head.record_bytes = sizeof(st_log_record);
+    if (open_file(writer, path) && write_all(writer, &head, sizeof head, 0) && map_tail(writer))
+        return writer;
+    note_error(writer);
+    drop(writer);
+    return NULL;
 }
 
 st_log_record *st_log_next(st_log_writer *writer)
 {
-    if (writer->used == RECORDS_OF_WINDOW) {
-        st_log_record *full = writer->window;
-        writer->before += RECORDS_OF_WINDOW;
-        if (!map_window(writer)) {
-            writer->before -= RECORDS_OF_WINDOW;
-            writer->window = full;
-            return NULL;
-        }
-        munmap(full, WINDOW_BYTES);
-    }
-    return &writer->window[writer->used++];
+    if (writer->used == ST_LOG_WINDOW_RECORDS && !write_window(writer))
+        return NULL;
+    st_log_record *record = &writer->window[writer->used++];
+    memset(record, 0, sizeof *record);
+    if (writer->used < ST_LOG_WINDOW_RECORDS)
+        record[1].kind = ST_LOG_NONE; /* of the last turn */
+    return record;
 }
 
 void st_log_commit(st_log_record *record, st_log_kind kind)
@@ -161,17 +204,18 @@ bool st_log_define(st_log_writer *writer, uint32_t string, const char *text)
 
 uint64_t st_log_written(const st_log_writer *writer)
 {
-    return writer->before + writer->used - writer->header;
+    return writer->windows * ST_LOG_WINDOW_RECORDS + writer->used;
 }
 
 void st_log_close(st_log_writer *writer)
 {
     if (writer == NULL)
         return;
-    off_t length = (off_t)((writer->before + writer->used) * sizeof(st_log_record));
-    /* What cannot be cut off is zero, and ends the file for its reader just as well. */
-    if (is_open(writer) && ftruncate(writer->file, length) != 0)
-        errno = 0;
+    /* What does not fit stays in the tail, where readers find it. */
+    if (write_window(writer))
+        (void)unlink(writer->tail_path);
+    else
+        note_error(writer);
     drop(writer);
 }
 

@@ -140,6 +140,10 @@ st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcom
         outcome->logs++;
         if (log_status == ST_OK && st_log_header_of(log)->thread == 0)
             outcome->processes++;
+        if (log_status == ST_OK && st_log_header_of(log)->error != 0) {
+            outcome->full++;
+            outcome->full_error = (int)st_log_header_of(log)->error;
+        }
         while (log_status == ST_OK && more) {
             log_status = st_log_read(log, &record, &more, NULL);
             if (log_status == ST_OK && more)

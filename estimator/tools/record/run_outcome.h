@@ -26,6 +26,8 @@ typedef struct st_run_outcome {
     uint64_t logs;
     uint64_t cut_logs;    /* of threads that did not end in order */
     uint64_t unreadable;  /* logs that st_log_read refused */
+    uint64_t full;        /* logs that could not grow ... */
+    int full_error;       /* ... for this reason, of errno */
     uint64_t calls;       /* recorded */
     uint64_t launches;    /* of kernels */
     uint64_t products;    /* of cuBLAS */

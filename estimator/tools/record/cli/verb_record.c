@@ -24,11 +24,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { MOST_DEVICES = 64, MOST_LIMIT_S = 604800 };
-enum { LEAST_FREE = 1 << 20 }; /* a log grows by so much */
 
 typedef struct record_options {
     const char *device;
@@ -370,13 +368,12 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
                       "%llu of %llu logs are unreadable; the totals exclude them" ST_HINT
                       "see 'steptime trace import' for the errors",
                       (unsigned long long)outcome->unreadable, (unsigned long long)outcome->logs);
-    struct statvfs disk;
-    if (outcome->cut_logs + outcome->unreadable > 0 && folder != NULL &&
-        statvfs(folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < LEAST_FREE)
-        (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = folder},
-                      "no space left for the logs, which miss calls" ST_FOUND
-                      "%llu KiB free" ST_HINT "record into another folder: -o FOLDER",
-                      (unsigned long long)((uint64_t)disk.f_bavail * disk.f_frsize / 1024));
+    if (outcome->full > 0)
+        (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = folder != NULL ? folder : path},
+                      "%llu of %llu logs could not grow and miss calls: %s" ST_HINT
+                      "record into another folder: -o FOLDER",
+                      (unsigned long long)outcome->full, (unsigned long long)outcome->logs,
+                      strerror(outcome->full_error));
     if (outcome->unsupported > 0)
         warn(run, "the program called unsupported functions; the result lists them");
     if (outcome->unsure_splits > 0)

@@ -7,13 +7,19 @@
 
 #include <string.h>
 
+/* A call with what CUPTI says of it. */
+typedef struct measured_call {
+    st_worker_call *call;
+    st_call_times *times;
+} measured_call;
+
 /* Tasks of a GPU and parts of products, in order of their calls' numbers. */
 typedef struct joiner {
     st_run *run;
     st_worker *worker;
-    st_worker_call **tasks;
+    measured_call *tasks;
     size_t task_count;
-    st_worker_call **parts;
+    measured_call *parts;
     size_t part_count;
     st_worker_call *joined;
     size_t joined_count;
@@ -23,20 +29,13 @@ typedef struct joiner {
 
 enum { MOST_STREAMS = 4096 };
 
-static bool is_task(const st_worker_call *call)
+static bool is_task(const st_run *run, const st_worker_call *call)
 {
-    return call->times != NULL && call->times->thread == 0;
+    return call->times != 0 && run->times[call->times].log.thread == 0;
 }
 
-static int order_tasks(const void *left, const void *right)
-{
-    const st_worker_call *a = *(st_worker_call *const *)left;
-    const st_worker_call *b = *(st_worker_call *const *)right;
-    int order = ST_ORDER(a->times->correlation, b->times->correlation);
-    if (order == 0)
-        order = ST_ORDER(a->begin_ns, b->begin_ns);
-    return order != 0 ? order : ST_ORDER(a->order, b->order);
-}
+ST_COMPARE(order_tasks, measured_call,
+           ST_RISING(times->log.correlation) ST_RISING(call->begin_ns) ST_RISING(call));
 
 /* ---- products ---- */
 
@@ -44,14 +43,14 @@ static int order_tasks(const void *left, const void *right)
 typedef struct launched {
     uint64_t product;
     uint64_t length_ns;
-    st_worker_call *task;
+    measured_call task;
     const st_worker_call *part;
 } launched;
 
 /* The longest kernel of a product comes first, of equal ones the first. */
 ST_COMPARE(order_launched, launched,
-           ST_RISING(product) ST_FALLING(length_ns) ST_RISING(task->times->correlation)
-               ST_RISING(task->order));
+           ST_RISING(product) ST_FALLING(length_ns) ST_RISING(task.times->log.correlation)
+               ST_RISING(task.call));
 
 /* Of the kernels of a product, the longest multiplies; others prepare it, or add up its parts. */
 static void give_products(const task_joiner *joiner)
@@ -60,27 +59,28 @@ static void give_products(const task_joiner *joiner)
     size_t count = 0;
     size_t part = 0;
     for (size_t i = 0; i < joiner->task_count; i++) {
-        st_worker_call *task = joiner->tasks[i];
-        uint32_t correlation = task->times->correlation;
-        while (part < joiner->part_count && joiner->parts[part]->times->correlation < correlation)
+        measured_call task = joiner->tasks[i];
+        uint32_t correlation = task.times->log.correlation;
+        while (part < joiner->part_count &&
+               joiner->parts[part].times->log.correlation < correlation)
             part++;
         bool found =
-            part < joiner->part_count && joiner->parts[part]->times->correlation == correlation;
-        if (found && task->record->kind == ST_LOG_LAUNCH && task->shape != ST_NO_INDEX)
-            all[count++] = (launched){joiner->parts[part]->times->product, task->times->length_ns,
-                                      task, joiner->parts[part]};
+            part < joiner->part_count && joiner->parts[part].times->log.correlation == correlation;
+        if (found && task.call->record->kind == ST_LOG_LAUNCH && task.call->shape != ST_NO_INDEX)
+            all[count++] = (launched){joiner->parts[part].times->log.product,
+                                      task.times->log.length_ns, task, joiner->parts[part].call};
     }
     st_sort(all, count, sizeof *all, order_launched);
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && all[i].product == all[i - 1].product)
             continue;
         /* The sizes and the type of the product; the time is the kernel's own. */
-        st_task_shape shape = joiner->run->shapes[all[i].task->shape];
+        st_task_shape shape = joiner->run->shapes[all[i].task.call->shape];
         const st_task_shape *of = &joiner->run->shapes[all[i].part->shape];
         shape.form = of->form;
         shape.type = of->type;
         memcpy(shape.sizes, of->sizes, sizeof shape.sizes);
-        all[i].task->shape = st_run_shape(joiner->run, &shape);
+        all[i].task.call->shape = st_run_shape(joiner->run, &shape);
     }
 }
 
@@ -98,30 +98,31 @@ static uint32_t thread_of(st_run *run, st_measured_threads *threads, uint32_t nu
 
 static void join_call(task_joiner *joiner, const st_worker_call *call, uint32_t thread)
 {
-    uint32_t correlation = call->times->correlation;
+    uint32_t correlation = joiner->run->times[call->times].log.correlation;
     /* The first task of a call. */
     size_t first = 0;
-    ST_BISECT(first, joiner->task_count, joiner->tasks[middle]->times->correlation < correlation);
+    ST_BISECT(first, joiner->task_count,
+              joiner->tasks[middle].times->log.correlation < correlation);
     uint32_t behind = 0;
     for (size_t i = first; i < joiner->task_count; i++) {
-        if (joiner->tasks[i]->times->correlation != correlation || joiner->tasks[i]->behind != 0)
+        st_call_times *times = joiner->tasks[i].times;
+        if (times->log.correlation != correlation || times->joined)
             break; /* or another call of this number has them, which only a broken log has */
-        st_worker_call made = *joiner->tasks[i];
+        st_worker_call made = *joiner->tasks[i].call;
         st_log_record record = *made.record;
         made.begin_ns = call->begin_ns;
         made.length_ns = behind == 0 ? call->length_ns : 0;
-        made.name = behind == 0 ? call->name : made.name;
         made.thread = thread;
-        made.behind = behind;
         record.status = call->record->status;
-        record.call = behind++ == 0 ? call->record->call : 0;
+        record.call = behind == 0 ? call->record->call : 0;
         /* A copy that the host does not wait for has Async in its name. */
         if (record.kind == ST_LOG_COPY &&
-            strstr(joiner->run->names->texts[call->name], "Async") != NULL)
+            strstr(joiner->run->names->texts[call->record->call], "Async") != NULL)
             record.flags |= ST_LOG_ASYNC;
         made.record = st_run_record(joiner->run, &record);
         (void)ST_APPEND(joiner->run->arena, joiner->joined, joiner->joined_count, made);
-        joiner->tasks[i]->behind = 1; /* has its call */
+        times->behind = behind++;
+        times->joined = true;
     }
     if (behind > 0)
         return;
@@ -134,20 +135,20 @@ void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threa
 {
     task_joiner joiner = {.run = run, .worker = worker};
     for (size_t i = 0; i < worker->call_count; i++)
-        joiner.measured_count += worker->calls[i].times != NULL;
+        joiner.measured_count += worker->calls[i].times != 0;
     if (joiner.measured_count == 0)
         return;
-    joiner.tasks =
-        st_arena_alloc(joiner.run->arena, joiner.worker->call_count + 1, sizeof *joiner.tasks);
+    joiner.tasks = st_arena_alloc(run->arena, worker->call_count + 1, sizeof *joiner.tasks);
     joiner.parts =
         st_arena_alloc(joiner.run->arena, joiner.worker->call_count + 1, sizeof *joiner.parts);
     joiner.is_default = st_arena_alloc(joiner.run->arena, MOST_STREAMS, sizeof *joiner.is_default);
     for (size_t i = 0; i < joiner.worker->call_count; i++) {
         st_worker_call *call = &joiner.worker->calls[i];
-        if (is_task(call) && call->record->kind == ST_LOG_GEMM)
-            joiner.parts[joiner.part_count++] = call;
-        else if (is_task(call))
-            joiner.tasks[joiner.task_count++] = call;
+        const measured_call measured = {call, &run->times[call->times]};
+        if (is_task(run, call) && call->record->kind == ST_LOG_GEMM)
+            joiner.parts[joiner.part_count++] = measured;
+        else if (is_task(run, call))
+            joiner.tasks[joiner.task_count++] = measured;
         bool names = call->record->kind == ST_LOG_STREAM_CREATE &&
                      (call->record->flags & ST_LOG_DEFAULT) != 0;
         if (names && call->record->stream.stream < MOST_STREAMS)
@@ -158,15 +159,13 @@ void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threa
     give_products(&joiner);
     for (size_t i = 0; i < joiner.worker->call_count; i++) {
         const st_worker_call *call = &joiner.worker->calls[i];
-        if (call->times == NULL)
+        if (call->times == 0)
             (void)ST_APPEND(run->arena, joiner.joined, joiner.joined_count, *call);
-        else if (!is_task(call)) /* parts are gone with that */
-            join_call(&joiner, call, thread_of(run, threads, call->times->thread));
+        else if (!is_task(run, call)) /* parts are gone with that */
+            join_call(&joiner, call, thread_of(run, threads, run->times[call->times].log.thread));
     }
-    for (size_t i = 0; i < joiner.joined_count; i++)
-        joiner.joined[i].order = (uint32_t)i;
     for (size_t i = 0; i < joiner.task_count; i++)
-        *lost += joiner.tasks[i]->behind == 0;
+        *lost += !joiner.tasks[i].times->joined;
     /* CUPTI counts default streams among the others. */
     for (size_t i = 0; i < joiner.joined_count; i++) {
         st_log_record record = *joiner.joined[i].record;

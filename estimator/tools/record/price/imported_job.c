@@ -102,7 +102,7 @@ static void add_recorded(comparison *c)
                               : st_prices_part(imported->prices, what);
             row = part < PARTS ? &c->parts[part] : &c->tasks;
         }
-        row->recorded += (double)task->duration_ns * one_s;
+        row->recorded += (double)st_walk_task_ns(walked, task) * one_s;
     }
     c->step.recorded = (double)counts->step_ns / 1e9;
     c->memory.recorded = (double)counts->peak_bytes;

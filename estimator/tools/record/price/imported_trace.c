@@ -164,7 +164,7 @@ static const char *task_name(const trace_writer *writer, const st_worker_call *c
                        st_task_form_name(shape->form));
         return text;
     case ST_LOG_GEMM:
-        (void)snprintf(text, size, "%s gemm", name_of(writer, call->name));
+        (void)snprintf(text, size, "%s gemm", name_of(writer, record->call));
         return text;
     default:
         return shape != NULL ? shape->name : "";
@@ -257,10 +257,10 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
             record->kind == ST_LOG_MARK)
             continue;
         const st_worker_call *call = &writer.worker->calls[i];
-        const char *name = name_of(&writer, call->name);
+        const char *name = name_of(&writer, record->call);
         bool driver = name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
-        begin_event(&writer, driver ? "cuda_driver" : "cuda_runtime", name,
-                    writer.walked->begin_ns[i], writer.walked->end_ns[i]);
+        begin_event(&writer, driver ? "cuda_driver" : "cuda_runtime", name, call->begin_ns,
+                    writer.walked->end_ns[i]);
         put_place(&writer, writer.worker->header.pid,
                   writer.worker->header.tid + (int64_t)call->thread);
         st_buffer_printf(writer.out, "\"correlation\":%zu}}", i + 1);
@@ -278,8 +278,8 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
             if (wait->record == ST_NO_INDEX)
                 continue;
             const st_walk_lane *on = &writer.walked->lanes[writer.walked->tasks[wait->task].lane];
-            begin_event(&writer, "cuda_sync", "Stream Wait Event", task->launch_ns,
-                        task->launch_ns);
+            const int64_t begin_ns = writer.worker->calls[task->call].begin_ns;
+            begin_event(&writer, "cuda_sync", "Stream Wait Event", begin_ns, begin_ns);
             put_place(&writer, lane->device, stream_number(lane));
             st_buffer_printf(writer.out,
                              "\"cuda_sync_kind\":\"Stream Wait Event\",\"stream\":%lld,"

@@ -35,8 +35,6 @@ typedef struct process {
 typedef struct loaded_kernel {
     st_kernel_name name;
     const st_rule *rule;
-    st_launch_facts facts; /* of its last launch, whose shape is ... */
-    uint32_t shape;        /* ... this one; ST_NO_INDEX: there was none yet */
 } loaded_kernel;
 
 typedef struct loader {
@@ -55,22 +53,6 @@ typedef struct loader {
 
 /* ---- files ---- */
 
-/* The hash at the end of a whole log, and how many records it has. */
-static uint64_t end_hash(const char *path, size_t *records)
-{
-    st_log_record record;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return 0;
-    bool sized = fseek(file, 0, SEEK_END) == 0 && ftell(file) > 0;
-    *records = sized ? (size_t)ftell(file) / sizeof record : 0;
-    bool read = fseek(file, -(long)sizeof record, SEEK_END) == 0 &&
-                ftell(file) >= (long)sizeof(st_log_header) &&
-                fread(&record, sizeof record, 1, file) == 1;
-    (void)fclose(file);
-    return read && record.kind == ST_LOG_END ? st_log_work(record.end.work_hash) : 0;
-}
-
 static st_status open_files(run_loader *loader)
 {
     const char *const *paths = NULL;
@@ -86,8 +68,10 @@ static st_status open_files(run_loader *loader)
         st_status opened = st_log_open(paths[i], &log, loader->errors);
         if (opened == ST_OK) {
             log_file *file = &loader->files[loader->file_count++];
-            *file = (log_file){.path = paths[i], .header = *st_log_header_of(log)};
-            file->hash = end_hash(paths[i], &file->records);
+            *file = (log_file){.path = paths[i],
+                               .records = st_log_room(log),
+                               .header = *st_log_header_of(log),
+                               .hash = st_log_end_hash(log)};
         }
         st_note(&status, opened);
         st_log_destroy(log);
@@ -114,11 +98,8 @@ static void take_shape(run_loader *loader, const st_log *log, st_log_record *rec
     st_task_shape shape;
     const char *of = st_log_text(log, record->call);
     call->shape = ST_NO_INDEX;
-    if (record->kind == ST_LOG_LAUNCH) {
-        /* Its sizes are known when all launches are. */
-        record->launch.kernel = intern(loader->run, st_log_text(log, record->launch.kernel));
+    if (record->kind == ST_LOG_LAUNCH) /* its sizes are known when all launches are */
         return;
-    }
     if (record->kind == ST_LOG_CUDNN)
         of = st_log_text(log, record->cudnn.operations);
     uint32_t name = intern(loader->run, of); /* which may move the texts */
@@ -135,6 +116,8 @@ static st_status take_record(run_loader *loader, const st_log *log, st_log_recor
         if (record->arguments.kind[i] == ST_LOG_ARG_STRUCT)
             record->arguments.value[i] =
                 intern(loader->run, st_log_text(log, (uint32_t)record->arguments.value[i]));
+    if (record->kind == ST_LOG_LAUNCH)
+        record->launch.kernel = intern(loader->run, st_log_text(log, record->launch.kernel));
     if (!st_memory_ranges_add(ranges, record))
         return st_out_of_memory(loader->errors);
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
@@ -149,18 +132,17 @@ static st_status take_record(run_loader *loader, const st_log *log, st_log_recor
                            (unsigned long long)length_ns);
         if (worker->call_count == 0)
             return ST_OK;
-        st_worker_call *measured_call = &worker->calls[worker->call_count - 1];
-        st_log_measured *times = st_arena_alloc(loader->run->arena, 1, sizeof *times);
-        *times = record->measured;
-        measured_call->times = times;
+        worker->calls[worker->call_count - 1].times = (uint32_t)loader->run->time_count;
+        (void)ST_APPEND(loader->run->arena, loader->run->times, loader->run->time_count,
+                        (st_call_times){.log = record->measured});
         return ST_OK;
     }
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
     worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
-    call->name = intern(loader->run, st_log_text(log, record->call));
     if (record->kind == ST_LOG_MARK)
         record->mark.text = intern(loader->run, st_log_text(log, record->mark.text));
     take_shape(loader, log, record, call);
+    record->call = intern(loader->run, st_log_text(log, record->call));
     if (record->kind == ST_LOG_COMM) {
         const st_log_comm *comm = &record->comm;
         st_worker_comm made = {.comm = comm->comm,
@@ -177,7 +159,7 @@ static st_status take_record(run_loader *loader, const st_log *log, st_log_recor
                        "the logs of a process are too long" ST_EXPECTED "at most %d calls",
                        ST_WORKERS_MOST_CALLS);
     call->record = st_run_record(loader->run, record);
-    call->begin_ns = record->begin_ns;
+    call->begin_ns = (int64_t)record->begin_ns;
     call->length_ns = record->length_ns;
     if (worker->call_count < worker->call_room) /* not what a program writes meanwhile */
         worker->calls[worker->call_count++] = *call;
@@ -197,7 +179,6 @@ static loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
     }
     if (loader->kernels[mangled] == NULL) {
         loaded_kernel *made = st_arena_alloc(run->arena, 1, sizeof *made);
-        made->shape = ST_NO_INDEX;
         st_kernel_name_read(run->names->texts[mangled], run->arena, &made->name);
         if (loader->options->rules != NULL)
             made->rule = st_rules_find(loader->options->rules, ST_FORM_KERNEL, made->name.name);
@@ -206,44 +187,57 @@ static loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
     return loader->kernels[mangled];
 }
 
-/* What a launch does, by its name and arguments. */
-static void shape_launch(run_loader *loader, const st_memory_ranges *ranges, size_t index,
-                         st_worker_call *call)
+/* What a launch does, by its name and arguments: its shape. */
+static uint32_t shape_launch(run_loader *loader, const st_memory_ranges *ranges, size_t launch)
 {
-    loaded_kernel *kernel = kernel_of(loader, call->record->launch.kernel);
+    bool measured = false;
+    const loaded_kernel *kernel =
+        kernel_of(loader, st_memory_ranges_kernel(ranges, launch, &measured));
     uint32_t structures[ST_LAUNCH_STRUCTURES];
-    st_launch_facts facts;
-    memset(&facts, 0, sizeof facts); /* they are compared */
-    facts.name = kernel->name.name;
-    facts.rule = kernel->rule;
+    st_launch_facts facts = {.name = kernel->name.name, .rule = kernel->rule};
     st_task_shape shape = {.form = ST_FORM_KERNEL, .name = facts.name};
-    st_memory_ranges_facts(ranges, index, &kernel->name, &facts, structures);
+    st_memory_ranges_facts(ranges, launch, &kernel->name, &facts, structures);
     for (size_t i = 0; i < facts.structure_count; i++)
         facts.structures[i] = loader->run->names->texts[structures[i]];
-    bool measured = call->record->call == 0; /* only records of CUPTI have no function */
-    if (kernel->shape != ST_NO_INDEX && loader->run->shapes[kernel->shape].measured == measured &&
-        memcmp(&facts, &kernel->facts, sizeof facts) == 0) {
-        call->shape = kernel->shape;
-        return;
-    }
     if (loader->sizer == NULL || !st_launch_size(loader->sizer, &facts, &shape)) {
         shape.sizes[ST_SIZE_BYTES] = facts.read_bytes + facts.written_bytes;
         shape.at_most = facts.at_most;
     }
     shape.measured = measured;
-    call->shape = kernel->shape = st_run_shape(loader->run, &shape);
-    memcpy(&kernel->facts, &facts, sizeof facts);
+    return st_run_shape(loader->run, &shape);
 }
 
-ST_COMPARE(order_calls, st_worker_call, ST_RISING(begin_ns) ST_RISING(thread) ST_RISING(order));
+static int order_calls(const void *left, const void *right)
+{
+    const st_worker_call *a = *(st_worker_call *const *)left;
+    const st_worker_call *b = *(st_worker_call *const *)right;
+    int order = ST_ORDER(a->begin_ns, b->begin_ns);
+    if (order == 0)
+        order = ST_ORDER(a->thread, b->thread);
+    return order != 0 ? order : ST_ORDER(a, b);
+}
+
+/* Calls of several threads, which are one thread after another, in order of time. */
+static void order_by_time(st_run *run, st_worker *worker, st_arena *scratch)
+{
+    const size_t count = worker->call_count;
+    st_worker_call **order = st_arena_alloc(scratch, count + 1, sizeof(st_worker_call *));
+    st_worker_call *sorted = st_arena_alloc(run->arena, count + 1, sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        order[i] = &worker->calls[i];
+    st_sort(order, count, sizeof *order, order_calls);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = *order[i];
+    worker->calls = sorted;
+}
 
 static st_status read_process(run_loader *loader, const logged_process *process, st_worker *worker)
 {
     const log_file *first = &loader->files[process->first];
-    st_arena *arena = st_arena_create(); /* of what is known of launches, until they have shapes */
-    if (arena == NULL)
+    st_arena *scratch = st_arena_create(); /* what is not needed once the process is read */
+    if (scratch == NULL)
         return st_out_of_memory(loader->errors);
-    st_memory_ranges *ranges = st_memory_ranges_create(arena);
+    st_memory_ranges *ranges = st_memory_ranges_create(scratch);
     st_status status = ranges != NULL ? ST_OK : st_out_of_memory(loader->errors);
     /* Pages of calls that are none are never touched. */
     size_t records = 0;
@@ -256,7 +250,8 @@ static st_status read_process(run_loader *loader, const logged_process *process,
                           .rank_count = 1,
                           .whole = true};
     worker->call_room = records;
-    worker->calls = st_arena_alloc(loader->run->arena, records + 1, sizeof *worker->calls);
+    worker->calls = st_arena_alloc(process->count > 1 ? scratch : loader->run->arena, records + 1,
+                                   sizeof *worker->calls);
     for (size_t i = 0; i < process->count && status == ST_OK; i++) {
         const log_file *file = first + i;
         uint32_t thread = (uint32_t)i;
@@ -264,7 +259,7 @@ static st_status read_process(run_loader *loader, const logged_process *process,
         bool more = true;
         status = st_log_open(file->path, &log, loader->errors);
         while (status == ST_OK && more) {
-            st_worker_call call = {.thread = thread, .order = (uint32_t)worker->call_count};
+            st_worker_call call = {.thread = thread};
             st_log_record record;
             status = st_log_read(log, &record, &more, loader->errors);
             if (status != ST_OK || !more)
@@ -275,27 +270,29 @@ static st_status read_process(run_loader *loader, const logged_process *process,
         worker->whole = worker->whole && status == ST_OK && st_log_is_whole(log);
         st_log_destroy(log);
     }
+    size_t launches = 0;
+    if (status == ST_OK && !st_memory_ranges_settle(ranges, &launches))
+        status = st_out_of_memory(loader->errors);
     if (status != ST_OK) {
-        st_arena_destroy(arena);
+        st_arena_destroy(scratch);
         return status;
     }
     /* The shapes of launches, whose calls are in the order of the logs still. */
+    uint32_t *shapes = st_arena_alloc(scratch, launches + 1, sizeof *shapes);
+    for (size_t i = 0; i < launches; i++)
+        shapes[i] = shape_launch(loader, ranges, i);
     size_t launch = 0;
-    st_memory_ranges_settle(ranges);
-    for (size_t i = 0; i < worker->call_count; i++) {
-        st_worker_call *call = &worker->calls[i];
-        if (call->record->kind == ST_LOG_LAUNCH)
-            shape_launch(loader, ranges, launch++, call);
-    }
-    st_arena_destroy(arena);
+    for (size_t i = 0; i < worker->call_count; i++)
+        if (worker->calls[i].record->kind == ST_LOG_LAUNCH)
+            worker->calls[i].shape = shapes[st_memory_ranges_launch(ranges, launch++)];
     st_measured_threads threads = {.count = process->count, .capacity = process->count};
     threads.numbers = st_arena_alloc(loader->run->arena, process->count, sizeof *threads.numbers);
     for (size_t i = 0; i < process->count; i++)
         threads.numbers[i] = loader->files[process->first + i].header.tid;
     st_measured_join(loader->run, worker, &threads, &loader->run->lost_tasks);
-    /* Calls of several threads in order of time; of one they are. */
-    if (worker->thread_count > 1)
-        st_sort(worker->calls, worker->call_count, sizeof *worker->calls, order_calls);
+    if (process->count > 1 || worker->thread_count > 1)
+        order_by_time(loader->run, worker, scratch);
+    st_arena_destroy(scratch);
     /* The rank in the largest communicator, where the environment has none. */
     int64_t most = 0;
     int64_t rank = worker->header.rank;
@@ -529,6 +526,9 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
     uint32_t *of = NULL;
     made->names = st_arena_alloc(arena, 1, sizeof *made->names);
     st_status status = st_names_init(made->names);
+    (void)ST_APPEND(arena, made->times, made->time_count, (st_call_times){0});
+    if (status == ST_OK)
+        status = st_names_add(made->names, "", 0, false, &(uint32_t){0});
     if (status == ST_OK && options->rules != NULL)
         status = st_launch_sizer_open(options->rules, arena, &loader.sizer, errors);
     if (status == ST_OK)

@@ -2,6 +2,7 @@
 /* See memory_ranges.h. */
 #include "record/price/memory_ranges.h"
 
+#include "base/index.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -13,10 +14,13 @@ typedef struct value {
     uint32_t block; /* of a pointer; 0: it points nowhere */
     uint8_t width;  /* bytes of what it points to; 0: not known */
     uint8_t kind;   /* st_log_argument */
-    bool inside;    /* of the structure before it */
+    uint8_t inside; /* 1: of the structure before it */
+    uint8_t none;   /* values are compared by their bytes */
 } value;
 
 typedef struct launch {
+    uint32_t kernel;   /* its name in st_run.names */
+    uint32_t measured; /* by CUPTI, whose records alone have no function: 1 */
     uint32_t grid[3];
     uint32_t threads; /* of a block */
     uint32_t kib;     /* as the recorder added them up */
@@ -31,11 +35,16 @@ typedef struct tensor_start {
 } tensor_start;
 
 /* Of millions of launches: lists that grow where they are, not in an arena, which would keep what
- * they have grown out of. */
+ * they have grown out of. Steps repeat their launches, of which each is kept once. */
 struct st_memory_ranges {
     launch *launches;
     size_t launch_count;
     size_t launch_room;
+    st_index index;  /* of launches */
+    bool open;       /* the last launch may get more values */
+    uint32_t *order; /* of all launches as they were made: which they are */
+    size_t order_count;
+    size_t order_room;
     value *values;
     size_t value_count;
     size_t value_room;
@@ -48,6 +57,8 @@ static void release(void *context)
 {
     st_memory_ranges *ranges = context;
     free(ranges->launches);
+    free(ranges->index.slots);
+    free(ranges->order);
     free(ranges->values);
     free(ranges->starts);
 }
@@ -67,7 +78,7 @@ st_memory_ranges *st_memory_ranges_create(st_arena *arena)
 
 ST_COMPARE(order_starts, tensor_start, ST_RISING(block) ST_RISING(extent));
 
-void st_memory_ranges_settle(st_memory_ranges *ranges)
+static void settle_starts(st_memory_ranges *ranges)
 {
     size_t kept = 0;
     if (ranges->start_count > 0)
@@ -82,7 +93,7 @@ void st_memory_ranges_settle(st_memory_ranges *ranges)
 static bool add_start(st_memory_ranges *ranges, tensor_start begin)
 {
     if (ranges->start_count == ranges->start_room) {
-        st_memory_ranges_settle(ranges);
+        settle_starts(ranges);
         if (2 * ranges->start_count >= ranges->start_room &&
             !ST_ROOM(ranges->starts, ranges->start_room, ranges->start_room))
             return false;
@@ -91,19 +102,81 @@ static bool add_start(st_memory_ranges *ranges, tensor_start begin)
     return true;
 }
 
+static bool same_launch(const st_memory_ranges *ranges, const launch *a, const launch *b)
+{
+    return memcmp(a, b, offsetof(launch, first)) == 0 &&
+           memcmp(ranges->values + a->first, ranges->values + b->first, a->count * sizeof(value)) ==
+               0;
+}
+
+/* The last launch has all its values; it goes again where there is an equal one. */
+static bool close_launch(st_memory_ranges *ranges)
+{
+    if (!ranges->open)
+        return true;
+    const launch *last = &ranges->launches[ranges->launch_count - 1];
+    uint32_t found = 0;
+    uint64_t hash = st_hash_word(st_hash_word(ST_HASH_BEGIN, last->kernel), last->grid[0]);
+    for (size_t i = last->first; i < ranges->value_count; i++)
+        hash = st_hash_word(st_hash_word(hash, ranges->values[i].value), ranges->values[i].block);
+    ST_INDEX_FIND(&ranges->index, hash, found, same_launch(ranges, &ranges->launches[found], last));
+    if (found != ST_INDEX_NONE) {
+        ranges->value_count = last->first;
+        ranges->launch_count--;
+    } else {
+        found = (uint32_t)ranges->launch_count - 1;
+        if (!st_index_add_own(&ranges->index, hash, found))
+            return false;
+        for (size_t i = last->first; i < ranges->value_count; i++)
+            if (ranges->values[i].block != 0 &&
+                !add_start(ranges, (tensor_start){.block = ranges->values[i].block,
+                                                  .extent = ranges->values[i].value}))
+                return false;
+    }
+    ranges->open = false;
+    if (!ST_ROOM(ranges->order, ranges->order_count, ranges->order_room))
+        return false;
+    ranges->order[ranges->order_count++] = found;
+    return true;
+}
+
+bool st_memory_ranges_settle(st_memory_ranges *ranges, size_t *launches)
+{
+    bool closed = close_launch(ranges);
+    settle_starts(ranges);
+    *launches = ranges->launch_count;
+    return closed;
+}
+
+size_t st_memory_ranges_launch(const st_memory_ranges *ranges, size_t index)
+{
+    return ranges->order[index];
+}
+
+uint32_t st_memory_ranges_kernel(const st_memory_ranges *ranges, size_t which, bool *measured)
+{
+    *measured = ranges->launches[which].measured != 0;
+    return ranges->launches[which].kernel;
+}
+
 bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
 {
     if (record->kind == ST_LOG_LAUNCH) {
         const st_log_launch *from = &record->launch;
-        launch made = {.threads = (uint32_t)from->block[0] * from->block[1] * from->block[2],
+        if (!close_launch(ranges))
+            return false;
+        launch made = {.kernel = from->kernel,
+                       .measured = record->call == 0,
+                       .threads = (uint32_t)from->block[0] * from->block[1] * from->block[2],
                        .grid = {from->grid[0], from->grid[1], from->grid[2]},
                        .kib = from->pointer_kib,
                        .first = ranges->value_count};
         if (!ST_ROOM(ranges->launches, ranges->launch_count, ranges->launch_room))
             return false;
         ranges->launches[ranges->launch_count++] = made;
+        ranges->open = true;
     }
-    if (record->kind != ST_LOG_ARGUMENTS || ranges->launch_count == 0)
+    if (record->kind != ST_LOG_ARGUMENTS || !ranges->open)
         return true;
     const st_log_arguments *from = &record->arguments;
     for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD; i++) {
@@ -121,9 +194,6 @@ bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
         if (!ST_ROOM(ranges->values, ranges->value_count, ranges->value_room))
             return false;
         ranges->values[ranges->value_count++] = made;
-        tensor_start begin = {.block = made.block, .extent = made.value};
-        if (made.block != 0 && !add_start(ranges, begin))
-            return false;
     }
     return true;
 }
@@ -198,11 +268,11 @@ static double bytes_of(const st_memory_ranges *ranges, const value *pointer, uns
     return (double)(most > 0 && most < limit / width ? most * width : limit);
 }
 
-void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t index,
+void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t which,
                             const st_kernel_name *name, st_launch_facts *facts,
                             uint32_t structures[ST_LAUNCH_STRUCTURES])
 {
-    const launch *of = &ranges->launches[index];
+    const launch *of = &ranges->launches[which];
     elements count = elements_of(ranges, of);
     size_t place = 0; /* among the parameters */
     bool any = false;

@@ -18,15 +18,21 @@ typedef struct st_memory_ranges st_memory_ranges;
 
 /* Of one thread's log; goes with the arena. NULL: out of memory. */
 st_memory_ranges *st_memory_ranges_create(st_arena *arena);
-/* Takes a launch, or arguments of the last one. False: out of memory. */
+/* Takes a launch, with its kernel's name in st_run.names, or arguments of the last one. False: out
+ * of memory. */
 bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record);
-/* All records were given: the launches' bytes can be asked for. */
-void st_memory_ranges_settle(st_memory_ranges *ranges);
+/* All records were given: the launches' bytes can be asked for. *launches: how many of them differ.
+ * False: out of memory. */
+bool st_memory_ranges_settle(st_memory_ranges *ranges, size_t *launches);
+/* Which of these the index-th of all launches is. */
+size_t st_memory_ranges_launch(const st_memory_ranges *ranges, size_t index);
+/* The kernel of one of them; *measured: by CUPTI. */
+uint32_t st_memory_ranges_kernel(const st_memory_ranges *ranges, size_t which, bool *measured);
 /*
- * What is known of the index-th launch of a kernel with this name: numbers, pointers, structures
+ * What is known of one of them, of a kernel with this name: numbers, pointers, structures
  * (as the records have them: the caller's numbers of their texts, in `structures`) and bytes.
  */
-void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t index,
+void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t which,
                             const st_kernel_name *name, st_launch_facts *facts,
                             uint32_t structures[ST_LAUNCH_STRUCTURES]);
 

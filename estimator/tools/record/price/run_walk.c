@@ -30,8 +30,8 @@ static bool is_copy_that_waits(const st_log_record *record)
 
 static int64_t cost_of(run_walker *walker, const st_worker_call *call)
 {
-    uint32_t name = call->name;
-    if (call->times != NULL && walker->options->cost_count == 0) {
+    uint32_t name = call->record->call;
+    if (call->times != 0 && walker->options->cost_count == 0) {
         /* Calls that wait for the GPU cost what they wait. */
         uint16_t kind = call->record->kind;
         bool waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
@@ -56,7 +56,7 @@ static int64_t gap_before(const run_walker *walker, const st_stream_replay *repl
                           const st_worker_call *call)
 {
     uint64_t left_ns = replay->recorded_ns[call->thread];
-    uint64_t begin_ns = call->begin_ns;
+    uint64_t begin_ns = (uint64_t)call->begin_ns;
     if (left_ns == ST_REPLAY_NO_CALL)
         return 0;
     if (walker->options->gap_ns >= 0)
@@ -144,9 +144,10 @@ static st_status launch_and_wait(st_stream_replay *replay, bool copies, int64_t 
 /* *went: the call is done; otherwise it waits for other workers. */
 static st_status walk_call(run_walker *walker, st_stream_replay *replay, bool *went)
 {
-    const st_worker_call *call = &replay->walked->worker->calls[replay->next];
+    st_worker_call *call = &replay->walked->worker->calls[replay->next];
     const st_log_record *record = call->record;
-    bool follows = call->behind > 0; /* of the same call of the program */
+    /* of the same call of the program */
+    bool follows = walker->walk->run->times[call->times].behind > 0;
     int64_t begin =
         replay->clock_ns[call->thread] + (follows ? 0 : gap_before(walker, replay, call));
     int64_t end = begin + (follows ? 0 : cost_of(walker, call));
@@ -154,11 +155,11 @@ static st_status walk_call(run_walker *walker, st_stream_replay *replay, bool *w
     if (status != ST_OK || !*went)
         return status;
     replay->launched = false;
-    replay->walked->begin_ns[replay->next] = begin;
+    if (!follows)
+        replay->recorded_ns[call->thread] = (uint64_t)call->begin_ns + call->length_ns;
+    call->begin_ns = begin;
     replay->walked->end_ns[replay->next] = end;
     replay->clock_ns[call->thread] = end;
-    if (!follows)
-        replay->recorded_ns[call->thread] = call->begin_ns + call->length_ns;
     replay->next++;
     return ST_OK;
 }
@@ -234,7 +235,6 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
         st_walk_worker *walked = &made->workers[i];
         st_stream_replay *replay = &replays[i];
         *walked = (st_walk_worker){.worker = worker};
-        walked->begin_ns = st_arena_alloc(arena, worker->call_count + 1, sizeof(int64_t));
         /* Room that is not used costs no memory; lists that grow leave what they grew out of. */
         walked->task_room = worker->call_count + 1;
         walked->tasks = st_arena_alloc(arena, walked->task_room, sizeof *walked->tasks);

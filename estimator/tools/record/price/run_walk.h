@@ -24,18 +24,19 @@ typedef struct st_walk_options {
     size_t cost_count;
 } st_walk_options;
 
+enum { ST_WALK_LAUNCHED = -2, ST_WALK_STARTED = -1 };
+
 /* A task of a GPU. */
 typedef struct st_walk_task {
-    int64_t launch_ns; /* when the host had launched it */
-    int64_t start_ns;  /* -1: not known yet, as its end; a collective waits in it for others */
-    int64_t end_ns;
-    int64_t duration_ns;
-    uint32_t call; /* of the worker, that launched it */
-    uint32_t what; /* that describes it: another call where a graph was launched */
-    uint32_t lane; /* stream */
-    uint32_t next; /* on its stream */
-    uint32_t wait; /* the first of its waits, ST_NO_INDEX: none */
-    uint32_t meet; /* the first collective of it, all of one group of NCCL; ST_NO_INDEX: none */
+    int64_t start_ns; /* a collective waits for others from then on; before it is known: when the
+                         host had launched it */
+    int64_t end_ns;   /* ST_WALK_LAUNCHED, ST_WALK_STARTED until it is known */
+    uint32_t call;    /* of the worker, that launched it */
+    uint32_t what;    /* that describes it: another call where a graph was launched */
+    uint32_t lane;    /* stream */
+    uint32_t next;    /* on its stream */
+    uint32_t wait;    /* the first of its waits, ST_NO_INDEX: none */
+    uint32_t meet;    /* the first collective of it, all of one group of NCCL; ST_NO_INDEX: none */
 } st_walk_task;
 
 /* A task that another one waits for. */
@@ -47,6 +48,7 @@ typedef struct st_walk_wait {
 
 /* A collective that a task takes part in. */
 typedef struct st_walk_meet {
+    int64_t duration_ns; /* of the first of a task: of all of them, without waiting for others */
     uint32_t instance;
     uint32_t what; /* call */
     uint32_t next;
@@ -54,20 +56,21 @@ typedef struct st_walk_meet {
 
 typedef struct st_walk_lane {
     uint32_t device;
-    uint32_t stream;  /* as the log has it */
-    uint32_t thread;  /* of a default stream for each thread */
-    bool inner;       /* of graphs: a captured stream other than the first one */
-    bool blocking;    /* waits for the legacy default stream */
-    uint32_t head;    /* the first task that is not resolved */
-    uint32_t tail;    /* the last task */
-    int64_t ready_ns; /* end of the last task that is resolved */
-    uint32_t wait;    /* for its next task */
+    uint32_t stream;         /* as the log has it */
+    uint32_t thread;         /* of a default stream for each thread */
+    bool inner;              /* of graphs: a captured stream other than the first one */
+    bool blocking;           /* waits for the legacy default stream */
+    uint32_t head;           /* the first task that is not resolved */
+    uint32_t tail;           /* the last task */
+    uint32_t waited;         /* the last task of the default stream that it waits for ... */
+    uint32_t default_waited; /* ... and its own that the default stream waits for */
+    int64_t ready_ns;        /* end of the last task that is resolved */
+    uint32_t wait;           /* for its next task */
 } st_walk_lane;
 
 typedef struct st_walk_worker {
-    const st_worker *worker;
-    int64_t *begin_ns; /* by call */
-    int64_t *end_ns;
+    const st_worker *worker; /* begin_ns of whose calls is that of the walk */
+    int64_t *end_ns;         /* by call */
     st_walk_task *tasks;
     size_t task_count;
     size_t task_room;
@@ -87,6 +90,13 @@ typedef struct st_walk {
     uint64_t unmatched; /* collectives for which not all came */
     st_arena *arena;
 } st_walk;
+
+/* How long a task takes, without waiting for others. */
+static inline int64_t st_walk_task_ns(const st_walk_worker *walked, const st_walk_task *task)
+{
+    return task->meet == ST_NO_INDEX ? task->end_ns - task->start_ns
+                                     : walked->meets[task->meet].duration_ns;
+}
 
 /* `prices`: one for each shape of the run. Everything lives in the arena of `groups`. */
 st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *groups,

@@ -100,7 +100,7 @@ typedef struct step_range {
 
 /* The outermost ranges that are steps and have tasks; returns how many there are. */
 static size_t take_ranges(const st_imported *imported, const st_walk_worker *walked,
-                          step_range *ranges)
+                          st_arena *arena, step_range **ranges)
 {
     const st_worker *worker = walked->worker;
     size_t task = 0;
@@ -120,7 +120,7 @@ static size_t take_ranges(const st_imported *imported, const st_walk_worker *wal
         made.end = task;
         made.time_ns = done_ns - before_ns;
         if (made.end > made.first)
-            ranges[count++] = made;
+            (void)ST_APPEND(arena, *ranges, count, made);
         i = end - 1;
     }
     return count;
@@ -137,7 +137,7 @@ static void add_guesses(const st_imported *imported, const st_walk_worker *walke
             !imported->shape_prices[shape].unknown)
             continue;
         counts->step_unknown++;
-        counts->step_unknown_ns += task->duration_ns;
+        counts->step_unknown_ns += task->end_ns - task->start_ns;
     }
 }
 
@@ -146,15 +146,16 @@ static bool find_ranges(const st_imported *imported, size_t worker, st_arena *ar
 {
     const st_walk_worker *walked = &imported->walk->workers[worker];
     st_imported_worker *counts = &imported->workers[worker];
-    step_range *ranges = st_arena_alloc(arena, walked->task_count + 1, sizeof *ranges);
-    size_t steps = take_ranges(imported, walked, ranges);
+    step_range *ranges = NULL;
+    size_t steps = take_ranges(imported, walked, arena, &ranges);
     if (steps < 2)
         return false;
     int64_t *times = st_arena_alloc(arena, steps, sizeof *times);
     counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
     counts->step_first = st_arena_alloc(arena, steps + 1, sizeof(size_t));
     for (size_t i = 0; i < steps; i++) {
-        counts->step_begin_ns[i] = walked->begin_ns[walked->tasks[ranges[i].first].call];
+        counts->step_begin_ns[i] =
+            walked->worker->calls[walked->tasks[ranges[i].first].call].begin_ns;
         counts->step_first[i] = ranges[i].first;
     }
     counts->step_first[steps] = ranges[steps - 1].end;
@@ -339,7 +340,7 @@ void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena
         for (size_t i = 0; i < steps; i++) {
             counts->step_first[i] = end - (steps - i) * finder.period;
             const st_walk_task *task = &finder.walked->tasks[counts->step_first[i]];
-            counts->step_begin_ns[i] = finder.walked->begin_ns[task->call];
+            counts->step_begin_ns[i] = walked->worker->calls[task->call].begin_ns;
         }
         int64_t last_ns = finder.walked->end_ns[finder.walked->worker->call_count - 1];
         for (size_t i = end - finder.period; i < end; i++)

@@ -27,6 +27,8 @@ uint32_t st_stream_replay_lane(st_stream_replay *replay, const st_worker_call *c
                          .blocking = !inner,
                          .head = ST_NO_INDEX,
                          .tail = ST_NO_INDEX,
+                         .waited = ST_NO_INDEX,
+                         .default_waited = ST_NO_INDEX,
                          .wait = ST_NO_INDEX};
     if (walked->lane_count >= MOST_LANES)
         return ST_NO_INDEX;
@@ -65,19 +67,21 @@ static st_status add_task(st_stream_replay *replay, const st_walk_task *task)
     st_walk_task made = *task;
     st_walk_lane *lane = &walked->lanes[task->lane];
     made.next = ST_NO_INDEX;
-    made.start_ns = made.end_ns = -1;
+    made.end_ns = ST_WALK_LAUNCHED;
     made.wait = lane->wait;
-    /* The legacy default stream and the blocking ones of a device wait for each other. */
+    /* The legacy default stream and the blocking ones of a device wait for each other, once for
+     * each last task: the tasks of a stream are in order. */
     st_status status = ST_OK;
     for (size_t i = 0; i < walked->lane_count && status == ST_OK && lane->blocking; i++) {
-        const st_walk_lane *other = &walked->lanes[i];
+        st_walk_lane *other = &walked->lanes[i];
         bool meets = other != lane && other->device == lane->device && other->blocking &&
                      (lane->stream == 0) != (other->stream == 0);
+        uint32_t *waited = lane->stream == 0 ? &other->default_waited : &lane->waited;
         bool matters =
-            meets && other->tail != ST_NO_INDEX &&
+            meets && other->tail != *waited &&
             (other->head != ST_NO_INDEX || walked->tasks[other->tail].end_ns > lane->ready_ns);
         if (matters)
-            status = add_wait(replay, &made.wait, other->tail, ST_NO_INDEX);
+            status = add_wait(replay, &made.wait, *waited = other->tail, ST_NO_INDEX);
     }
     if (status != ST_OK)
         return status;
@@ -205,7 +209,7 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
     uint32_t lane = lane_of(replay, by, what, *st_record_stream(record));
     if (lane == ST_NO_INDEX)
         return no_room(replay);
-    st_walk_task task = {.launch_ns = by->launch_ns,
+    st_walk_task task = {.start_ns = by->launch_ns,
                          .call = by->call,
                          .what = what,
                          .lane = lane,
@@ -253,10 +257,7 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
     default:
         if (node->shape == ST_NO_INDEX)
             return ST_OK;
-        task.duration_ns = (int64_t)(replay->walk->prices[node->shape].time_s * 1e9 + 0.5);
-        if (node->times != NULL)
-            task.duration_ns = (int64_t)node->times->length_ns;
-        task.call = by->call - node->behind;
+        task.call = by->call - replay->walk->run->times[node->times].behind;
         return add_task(replay, &task);
     }
 }
@@ -299,10 +300,10 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
 {
     st_walk_worker *walked = replay->walked;
     st_walk_task *task = &walked->tasks[lane->head];
-    bool arrives = task->meet != ST_NO_INDEX && task->start_ns < 0;
-    if (task->start_ns < 0) {
+    bool arrives = task->meet != ST_NO_INDEX && task->end_ns == ST_WALK_LAUNCHED;
+    if (task->end_ns == ST_WALK_LAUNCHED) {
         /* The latest of what a task waits for; false while that is not known. */
-        int64_t start = task->launch_ns > lane->ready_ns ? task->launch_ns : lane->ready_ns;
+        int64_t start = task->start_ns > lane->ready_ns ? task->start_ns : lane->ready_ns;
         for (uint32_t i = task->wait; i != ST_NO_INDEX; i = walked->waits[i].next) {
             int64_t end = walked->tasks[walked->waits[i].task].end_ns;
             if (end < 0)
@@ -310,9 +311,15 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
             start = end > start ? end : start;
         }
         task->start_ns = start;
+        task->end_ns = ST_WALK_STARTED;
     }
-    if (task->meet == ST_NO_INDEX)
-        task->end_ns = task->start_ns + task->duration_ns;
+    if (task->meet == ST_NO_INDEX) {
+        const st_worker_call *call = &walked->worker->calls[task->what];
+        const st_log_measured *measured = &replay->walk->run->times[call->times].log;
+        const double priced_ns = replay->walk->prices[call->shape].time_s * 1e9 + 0.5;
+        task->end_ns =
+            task->start_ns + (call->times != 0 ? (int64_t)measured->length_ns : (int64_t)priced_ns);
+    }
     if (arrives) {
         for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {
             st_instance_of *instance = &replay->walk->groups->instances[walked->meets[i].instance];
@@ -342,8 +349,9 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
               : operation == ST_LOG_RECEIVE ? &received
                                             : &others) += instance->duration_ns;
         }
-        task->duration_ns = others + (sent > received ? sent : received);
-        task->end_ns = last + task->duration_ns;
+        int64_t duration_ns = others + (sent > received ? sent : received);
+        walked->meets[task->meet].duration_ns = duration_ns;
+        task->end_ns = last + duration_ns;
     }
     lane->ready_ns = task->end_ns;
     lane->head = task->next;

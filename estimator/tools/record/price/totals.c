@@ -25,7 +25,8 @@ void st_imported_count(const st_imported *imported, size_t worker, st_arena *are
     for (size_t i = 0; i < walked->task_count; i++) {
         const st_walk_task *task = &walked->tasks[i];
         totals->tasks++;
-        totals->busy_ns += task->duration_ns;
+        const int64_t duration_ns = st_walk_task_ns(walked, task);
+        totals->busy_ns += duration_ns;
         totals->length_ns = task->end_ns > totals->length_ns ? task->end_ns : totals->length_ns;
         for (uint32_t j = task->meet; j != ST_NO_INDEX; j = walked->meets[j].next) {
             const st_walk_meet *meet = &walked->meets[j];
@@ -39,7 +40,7 @@ void st_imported_count(const st_imported *imported, size_t worker, st_arena *are
                 st_collective_message(&record->collective, group != NULL ? group->ranks : 1);
         }
         if (task->meet != ST_NO_INDEX) {
-            totals->waiting_ns += task->end_ns - task->start_ns - task->duration_ns;
+            totals->waiting_ns += task->end_ns - task->start_ns - duration_ns;
             continue;
         }
         const st_task_shape *shape = &imported->run->shapes[calls[task->what].shape];
@@ -47,16 +48,16 @@ void st_imported_count(const st_imported *imported, size_t worker, st_arena *are
         st_imported_operation *operation = operation_of(totals, price, arena);
         bool bounded = shape->at_most && !price->unknown;
         operation->count++;
-        operation->time_ns += task->duration_ns;
+        operation->time_ns += duration_ns;
         operation->work_flop += price->work_flop;
         totals->work_flop += price->work_flop;
         totals->products += shape->form == ST_FORM_PRODUCT;
         totals->unknown += price->unknown;
-        totals->unknown_ns += price->unknown ? task->duration_ns : 0;
+        totals->unknown_ns += price->unknown ? duration_ns : 0;
         totals->refined += price->refined;
-        totals->refined_ns += price->refined ? task->duration_ns : 0;
+        totals->refined_ns += price->refined ? duration_ns : 0;
         totals->bounded += bounded;
-        totals->bounded_ns += bounded ? task->duration_ns : 0;
+        totals->bounded_ns += bounded ? duration_ns : 0;
     }
     for (size_t i = 0; i < walked->worker->call_count; i++) {
         const st_log_record *record = calls[i].record;

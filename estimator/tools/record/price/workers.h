@@ -23,16 +23,21 @@ enum {
 /* A recorded call. */
 typedef struct st_worker_call {
     const st_log_record *record; /* without times, which calls that are alike share; of its strings
-                                    kernels and marks are in st_run.names, others not to be used */
-    uint64_t begin_ns;
+                                    functions (0: none), kernels and marks are in st_run.names,
+                                    others not to be used */
+    int64_t begin_ns;            /* as recorded; once walked, as in the priced run */
     uint32_t length_ns;
-    uint32_t name;   /* of the function, in st_run.names */
     uint32_t thread; /* of the process, from 0 */
     uint32_t shape;  /* of the GPU task, in st_run.shapes; or ST_NO_INDEX */
-    uint32_t order;  /* in the log of its thread */
-    uint32_t behind; /* so many places after the call that put this on a GPU; 0: it is a call */
-    const st_log_measured *times; /* on a real GPU, see cupti_join.h; NULL: none */
+    uint32_t times;  /* in st_run.times; 0: none */
 } st_worker_call;
+
+/* What a real GPU took, see cupti_join.h. */
+typedef struct st_call_times {
+    st_log_measured log;
+    uint32_t behind; /* so many places after the call that put this on a GPU; 0: it is a call */
+    bool joined;     /* has its call */
+} st_call_times;
 
 /* A communicator as a process got it. */
 typedef struct st_worker_comm {
@@ -79,6 +84,8 @@ typedef struct st_run {
     const st_log_record **records; /* of calls, each once */
     size_t record_count;
     st_index record_index;
+    st_call_times *times; /* of calls; the first is none */
+    size_t time_count;
     st_arena *arena;
 } st_run;
 
