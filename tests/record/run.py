@@ -125,7 +125,7 @@ with tempfile.TemporaryDirectory() as scratch:
 # Logs that cannot grow: a limit of files, a full disk.
 with tempfile.TemporaryDirectory() as scratch:
     for limit, message in (('ulimit -f 200', 'cannot write the log, calls are missing: File too large'),
-                           ('mount -t tmpfs -o size=100k tmpfs .', '1 logs could not grow and miss calls: No space left on device')):
+                           ('mount -t tmpfs -o size=100k tmpfs .', 'logs could not grow and miss calls: No space left on device')):
         mounts = 'mount' in limit
         if mounts and subprocess.run(['unshare', '--mount', 'true'], capture_output=True, check=False).returncode != 0:
             continue

@@ -371,7 +371,7 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
     if (outcome->full > 0)
         (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = folder != NULL ? folder : path},
                       "%llu of %llu logs could not grow and miss calls: %s" ST_HINT
-                      "record into another folder: -o FOLDER",
+                      "give them room: -o FOLDER, or ulimit -f",
                       (unsigned long long)outcome->full, (unsigned long long)outcome->logs,
                       strerror(outcome->full_error));
     if (outcome->unsupported > 0)
