@@ -140,8 +140,11 @@ static bool argument_value(const st_plugin_collectives *own, const st_trace_tran
     double per_node = 0;
     double most = own->per_node / transfer->stride;
     if (!(own->per_node <= 0)) {
-        most = most < 1 ? 1 : most;
+        most = most < 1 ? 1 : floor(most);
         per_node = most < transfer->ranks ? most : transfer->ranks;
+        /* Strides that do not divide a node: as many on each as divide the ranks. */
+        while (transfer->stride > 1 && per_node > 1 && fmod(transfer->ranks, per_node) != 0)
+            per_node--;
     }
     bool known = true;
     if (strcmp(name, "size") == 0) {

@@ -427,6 +427,7 @@ typedef struct plan {
     uint8_t type; /* of gradients */
     bool apart;   /* most of their sums have a stream of their own */
     double sends;
+    double chunks; /* of a stage, which sends the activations and gradients of each; 0: not known */
 } plan;
 
 /* Messages of activations, whose group is that of tensor parallelism: four sums a layer, or twice
@@ -667,6 +668,10 @@ static void put_plan(const shown *s, const plan *p, const shown *others,
     put_count(job, arena, ST_KEY_BATCH_GLOBAL, s->batch * dp * micro_batches);
     put_count(job, arena, ST_KEY_PARALLEL_TP, tp);
     put_count(job, arena, ST_KEY_PARALLEL_PP, pp);
+    if (pp > 1 && p->chunks > 1)
+        put_count(job, arena, ST_KEY_PARALLEL_VIRTUAL_STAGES, p->chunks);
+    else if (pp > 1 && p->chunks <= 0)
+        assume(job, arena, ST_KEY_PARALLEL_VIRTUAL_STAGES, "1");
     put_count(job, arena, ST_KEY_PARALLEL_DP, dp);
     put_count(job, arena, ST_KEY_PARALLEL_ZERO, p->zero);
     if (p->replicas != NULL && p->zero > 2)
@@ -689,20 +694,50 @@ static void put_cluster(const st_imported *imported, const st_imported_job *give
     put(job, arena, ST_KEY_CLUSTER_GPUS_PER_NODE, "1");
 }
 
-/* The distinct ranks that a worker sends to. */
-static double count_peers(const st_imported *imported, size_t worker)
+/* The distinct ranks that a worker sends to, of which two are neighbours in a pipeline; more than
+ * these also where it sends to itself, as an all-to-all does. */
+static size_t count_peers(const st_imported *imported, size_t worker)
 {
+    enum { MORE = 3 };
     const st_worker *from = &imported->run->workers[worker];
-    int32_t found[2] = {-1, -1};
+    int32_t found[MORE] = {-1, -1, -1};
     size_t count = 0;
-    for (size_t i = 0; i < from->call_count && count < 2; i++) {
+    for (size_t i = 0; i < from->call_count && count < MORE; i++) {
         const st_log_record *record = from->calls[i].record;
         const st_log_collective *made = &record->collective;
-        if (record->kind == ST_LOG_COLLECTIVE && made->operation == ST_LOG_SEND &&
-            (count == 0 || found[0] != made->peer))
+        if (record->kind != ST_LOG_COLLECTIVE || made->operation != ST_LOG_SEND)
+            continue;
+        const st_communicator *group = st_groups_find(imported->groups, (uint32_t)worker, record);
+        if (group != NULL && group->rank == made->peer)
+            return MORE;
+        if (made->peer != found[0] && made->peer != found[1])
             found[count++] = made->peer;
     }
-    return (double)count;
+    return count;
+}
+
+/* What ranks exchange, where no key of the job follows from it; NULL: nothing such. */
+static const char *find_exchanges(const shown *s, const plan *p, size_t peers)
+{
+    const double keys = s->rows * s->kv_heads * s->head_width;
+    if (peers > 2)
+        return "whose all-to-alls its messages are, of experts or of sequences";
+    for (size_t i = 0; i < s->message_count; i++) {
+        const message *m = &s->messages[i];
+        const double ranks = (double)m->group->ranks;
+        bool gathers = m->operation == ST_LOG_ALL_GATHER && m->group != p->tensor;
+        bool passes = same_number(m->elements, s->rows * s->hidden) ||
+                      (p->tensor != NULL &&
+                       same_number(m->elements * (double)p->tensor->ranks, s->rows * s->hidden));
+        if (m->operation == ST_LOG_ALL_TO_ALL)
+            return "whose its all-to-alls are, of experts or of sequences";
+        if (m->operation == ST_LOG_SEND && !passes && m->count >= s->layers)
+            return "what its messages in each layer are, keys of parts of sequences or others";
+        if (gathers && m->count >= s->layers &&
+            (same_number(m->elements, ranks * keys) || same_number(m->elements, 2 * ranks * keys)))
+            return "how sequences are divided, whose keys and values it gathers";
+    }
+    return NULL;
 }
 
 void st_infer_job(const st_imported *imported, size_t worker, const st_imported_job *given,
@@ -723,6 +758,7 @@ void st_infer_job(const st_imported *imported, size_t worker, const st_imported_
     if (job->missing != NULL)
         return;
     shown *s = &all[worker];
+    const size_t peers = count_peers(imported, worker);
     for (size_t i = 0; i < count && s->vocabulary <= 0; i++) {
         if (!(all[i].layers > 0))
             continue;
@@ -732,8 +768,11 @@ void st_infer_job(const st_imported *imported, size_t worker, const st_imported_
     for (size_t i = 0; i < s->message_count; i++)
         found.sends += s->messages[i].operation == ST_LOG_SEND ? s->messages[i].count : 0;
     if (s->micro_batches <= 0 && found.sends > 0)
-        s->micro_batches = found.sends / count_peers(imported, worker);
+        s->micro_batches = found.sends / (double)peers;
+    else if (s->micro_batches > 0 && found.sends > 0)
+        found.chunks = ceil(found.sends / s->micro_batches / 2);
     miss(job, find_tensor(s, &found), NULL);
+    miss(job, find_exchanges(s, &found, peers), NULL);
     find_data(s, &found);
     if (s->vocabulary <= 0 && given_number(given, ST_KEY_MODEL_VOCABULARY) <= 0)
         miss(job, "the output layer of the model", ST_KEY_MODEL_VOCABULARY);

@@ -4,7 +4,10 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "steptime/keys.h"
+#include "steptime/tool/job_values.h"
 
+#include <math.h>
 #include <string.h>
 
 const st_operation_words st_operations[ST_LOG_OPERATIONS] = {
@@ -224,6 +227,18 @@ bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log
            worker_at(groups, group, record->collective.peer) != worker;
 }
 
+/* Of the two ranks of a message: 1 on a node, at least its GPUs across nodes. */
+static double stride_of_pair(const st_groups *groups, const st_communicator *group, int64_t peer)
+{
+    const double node = st_job_number(st_prices_job(groups->prices), ST_KEY_CLUSTER_GPUS_PER_NODE);
+    const double own = (double)(group->base + group->rank * group->stride);
+    const double other = (double)(group->base + peer * group->stride);
+    const double apart = fmax(fabs(other - own), 1);
+    if (!(node > 0))
+        return apart;
+    return floor(own / node) == floor(other / node) ? 1 : fmax(apart, node);
+}
+
 st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record *record,
                          uint32_t *instance)
 {
@@ -260,15 +275,13 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
     st_instance_of *made = &groups->instances[*instance];
     made->expected = expected;
     bool pair = is_pair(collective->operation);
-    int64_t apart = collective->peer - group->rank;
-    apart = apart < 0 ? -apart : apart;
     st_trace_transfer transfer = {.collective = st_operations[collective->operation].collective,
                                   .size_bytes = st_collective_message(collective, group->ranks),
                                   .ranks = pair ? 2 : (double)group->ranks,
                                   .stride = (double)group->stride,
                                   .bandwidth_factor = 1};
-    if (pair && apart > 0)
-        transfer.stride *= (double)apart;
+    if (pair)
+        transfer.stride = stride_of_pair(groups, group, collective->peer);
     st_status status =
         st_prices_of_transfer(groups->prices, &transfer, &made->price, groups->errors);
     made->duration_ns = (int64_t)(made->price.time_s * 1e9 + 0.5);
