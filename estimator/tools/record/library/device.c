@@ -227,7 +227,9 @@ uint64_t st_do_nvml_capability(st_call *call)
     return result != 0 ? 2 : ST_PUT(call, 2, uint32_t, st_now.compute_capability % 10);
 }
 
-/* nvmlPciInfo_t: the bus as short and as long text, numbers between them */
+/* nvmlPciInfo_t: the bus as short and as long text, numbers between them. The constant is the bytes
+ * of the function's version: the first one ends before the subsystem, the second before the long
+ * text. */
 uint64_t st_do_nvml_bus(st_call *call)
 {
     struct {
@@ -237,7 +239,7 @@ uint64_t st_do_nvml_bus(st_call *call)
     } info = {.numbers = {0, (uint32_t)st_word(call, 0)}};
     (void)snprintf(info.old_bus, sizeof info.old_bus, "0000:%02X:00.0", (unsigned)st_word(call, 0));
     (void)snprintf(info.bus, sizeof info.bus, "00000000:%02X:00.0", (unsigned)st_word(call, 0));
-    return st_put_bytes(st_pointer(call, 1), &info, sizeof info) != 0 ? 2 : 0;
+    return st_put_bytes(st_pointer(call, 1), &info, (size_t)call->entry->constant) != 0 ? 2 : 0;
 }
 
 uint64_t st_do_device_bus(st_call *call)
