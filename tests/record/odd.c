@@ -151,6 +151,32 @@ static void versions(void)
     MUST(cudaGetDeviceCount(&count));
 }
 
+/* The structure grew with the function's versions; programs have what theirs knows. */
+static void pci_info(void)
+{
+    enum { ROOM = 128, UNTOUCHED = 0xa5 };
+    static const struct {
+        const char *name;
+        size_t bytes;
+    } versions_of_it[] = {{"nvmlDeviceGetPciInfo", 32},
+                          {"nvmlDeviceGetPciInfo_v2", 36},
+                          {"nvmlDeviceGetPciInfo_v3", 68}};
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    MUST(library == NULL);
+    for (size_t i = 0; i < sizeof versions_of_it / sizeof versions_of_it[0]; i++) {
+        unsigned char info[ROOM];
+        int (*function)(void *device, void *info) = NULL;
+        void *found = dlsym(library, versions_of_it[i].name);
+        memcpy(&function, &found, sizeof function);
+        memset(info, UNTOUCHED, sizeof info);
+        void *device = NULL;
+        memcpy(&device, &(uintptr_t){1}, sizeof device);
+        MUST(function(device, info));
+        for (size_t k = 0; k < ROOM; k++)
+            MUST((info[k] != UNTOUCHED) != (k < versions_of_it[i].bytes));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc == 2 ? argv[1] : "";
@@ -168,5 +194,7 @@ int main(int argc, char **argv)
         vectors();
     if (strcmp(what, "versions") == 0)
         versions();
+    if (strcmp(what, "pci-info") == 0)
+        pci_info();
     return 0;
 }

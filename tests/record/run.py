@@ -225,6 +225,7 @@ said = case('states', [], 0, {'verdict': 'recorded', 'launches': 3, 'unsupported
 answers = sorted(item['answer'] for item in said.get('misuses', []))
 if answers != [9, 400, 401, 401, 900, 901]:
     failures.append(f"states: {said.get('misuses')}")
+case('pci-info', [], 0, {'verdict': 'recorded', 'unsupported_calls': 0}, '', ODD)
 said = case('versions', [], 0, {'verdict': 'recorded'}, '', ODD)
 if [item['what'] for item in said.get('misuses', [])] != ["two CUDA runtime versions in one process"]:
     failures.append(f"versions: {said.get('misuses')}")
