@@ -32,6 +32,12 @@ static bool list_before(st_graph *graph)
         graph->before[place] = graph->edge_from[i];
         graph->before_kind[place] = graph->edge_kind[i];
     }
+    free(graph->edge_from);
+    free(graph->edge_to);
+    free(graph->edge_kind);
+    graph->edge_from = graph->edge_to = NULL;
+    graph->edge_kind = NULL;
+    graph->edge_capacity = 0;
     return true;
 }
 
@@ -94,7 +100,11 @@ st_status st_graph_seal(st_graph *graph, st_errors *errors)
 {
     if (graph->sealed || graph->broken)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "the task graph is already sealed");
-    st_status status = st_graph_compose(graph, errors);
+    /* Where no task meets others these are zeros that are never written and take no memory. */
+    if (graph->instance == NULL)
+        graph->instance = calloc(graph->task_count + 1, sizeof(*graph->instance));
+    st_status status =
+        graph->instance == NULL ? st_out_of_memory(errors) : st_graph_compose(graph, errors);
     if (status == ST_OK)
         status = st_graph_list_members(graph, errors);
     if (status == ST_OK && !list_before(graph))
@@ -120,14 +130,16 @@ st_status st_graph_seal(st_graph *graph, st_errors *errors)
         if (has_room) {
             const st_graph *after_graph = sorter.graph;
             uint32_t *first = sorter.after_first + 1;
-            for (size_t i = 0; i < after_graph->edge_count; i++) {
-                first[after_graph->edge_from[i] + 1]++;
-                sorter.waits[after_graph->edge_to[i]]++;
-            }
+            const uint32_t *before_first = after_graph->before_first;
+            for (size_t i = 0; i < after_graph->edge_count; i++)
+                first[after_graph->before[i] + 1]++;
             for (size_t i = 1; i <= after_graph->task_count; i++)
                 first[i] += first[i - 1];
-            for (size_t i = 0; i < after_graph->edge_count; i++)
-                sorter.after[first[after_graph->edge_from[i]]++] = after_graph->edge_to[i];
+            for (size_t i = 0; i < after_graph->task_count; i++) {
+                sorter.waits[i] = before_first[i + 1] - before_first[i];
+                for (uint32_t k = before_first[i]; k < before_first[i + 1]; k++)
+                    sorter.after[first[after_graph->before[k]]++] = (st_task_id)i;
+            }
             for (size_t i = 0; i < after_graph->task_count; i++) {
                 sorter.next[i] = ST_TASK_NONE;
                 if (after_graph->previous[i] != ST_TASK_NONE) {
@@ -144,12 +156,6 @@ st_status st_graph_seal(st_graph *graph, st_errors *errors)
         st_arena_destroy(sorter.arena);
         status = order_status;
     }
-    free(graph->edge_from);
-    free(graph->edge_to);
-    free(graph->edge_kind);
-    graph->edge_from = graph->edge_to = NULL;
-    graph->edge_kind = NULL;
-    graph->edge_capacity = 0;
     graph->sealed = status == ST_OK;
     graph->broken = status != ST_OK;
     return status;

@@ -79,7 +79,7 @@ st_task_view st_graph_task(const st_graph *graph, st_task_id task)
         .work = st_graph_work(graph, task),
         .duration_ns = graph->duration_ns[task],
         .earliest_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[task],
-        .instance = graph->instance[task],
+        .instance = graph->instance == NULL ? 0 : graph->instance[task],
     };
 }
 

@@ -224,9 +224,10 @@ static bool more_tasks(st_graph *graph)
     GROW(graph->duration_ns, capacity);
     GROW(graph->resource, capacity);
     GROW(graph->name, capacity);
-    GROW(graph->instance, capacity);
     GROW(graph->previous, capacity);
     GROW(graph->category, capacity);
+    if (graph->instance != NULL)
+        GROW(graph->instance, capacity);
     if (graph->earliest_ns != NULL)
         GROW(graph->earliest_ns, capacity);
     graph->task_capacity = capacity;
@@ -266,6 +267,11 @@ static bool task_room(st_graph *graph, const st_task_spec *spec)
     if (spec->earliest_ns != 0 && graph->earliest_ns == NULL) {
         graph->earliest_ns = calloc(graph->task_capacity, sizeof(*graph->earliest_ns));
         if (graph->earliest_ns == NULL)
+            return false;
+    }
+    if ((spec->instance != 0 || spec->key != 0) && graph->instance == NULL) {
+        graph->instance = calloc(graph->task_capacity, sizeof(*graph->instance));
+        if (graph->instance == NULL)
             return false;
     }
     return spec->key == 0 || ST_ROOM(graph->keyed, graph->keyed_count, graph->keyed_capacity);
@@ -310,10 +316,11 @@ st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *ta
     graph->duration_ns[added] = spec->duration_ns;
     graph->resource[added] = spec->resource;
     graph->name[added] = spec->name;
-    graph->instance[added] = spec->instance;
     graph->category[added] = spec->category;
     graph->previous[added] = resource->last;
     resource->last = added;
+    if (graph->instance != NULL)
+        graph->instance[added] = spec->instance;
     if (graph->earliest_ns != NULL)
         graph->earliest_ns[added] = spec->earliest_ns;
     if (spec->key != 0)

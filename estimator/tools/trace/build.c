@@ -27,6 +27,7 @@ typedef struct late_edge {
 
 /* What a launch waits for while the launch queue is full. */
 typedef struct slot {
+    uint32_t call;     /* an event */
     uint32_t frees;    /* the task that makes room, an event */
     uint32_t usual_ns; /* of the call; at the largest number where it does not fit */
     bool lags;         /* its own task may begin as soon as there is room */
@@ -45,8 +46,7 @@ typedef struct rank_build {
     /* Of calls these are the lists of the rank, which mean GPU tasks alone in the end. */
     st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
     st_task_id *lag_of_call; /* by event */
-    uint32_t *slot_of;       /* by event: of a call 1 + its place in `slots`, or 0 */
-    slot *slots;
+    slot *slots; /* by call */
     size_t slot_count;
     bool room_at_begin; /* tasks make room when they begin, not when they end */
     uint32_t lanes[LANES];
@@ -65,6 +65,7 @@ typedef struct builder {
     st_errors *errors;
     st_status status; /* of what failed first: nothing is added after it */
     unsigned without; /* dependencies: ST_GRAPH_WITHOUT_... */
+    bool for_path;    /* nothing is kept that changes of durations need */
     uint32_t host_name;
     uint32_t lag_name;
     uint32_t delay_name;
@@ -76,7 +77,9 @@ typedef struct builder {
 /* What a call waits for in the launch queue; NULL for none. */
 static const slot *slot_of_call(const rank_build *r, uint32_t call)
 {
-    return call == ST_TRACE_NONE || r->slot_of[call] == 0 ? NULL : &r->slots[r->slot_of[call] - 1];
+    size_t low = 0;
+    ST_BISECT(low, r->slot_count, r->slots[middle].call < call);
+    return low < r->slot_count && r->slots[low].call == call ? &r->slots[low] : NULL;
 }
 
 /* When there is room for a call. */
@@ -192,13 +195,10 @@ typedef enum cut_kind {
 } cut_kind;
 
 typedef struct cut {
-    uint32_t track;
-    cut_kind kind;
     int64_t time_ns;
-    int64_t end_ns;   /* of waiting */
-    int64_t waits_ns; /* what is waited for was over then */
-    uint32_t item;    /* call, (first) dependency or step mark */
-    bool is_own;      /* of waiting: what is left behind that is the call's own work */
+    uint32_t track;
+    uint32_t item; /* call, (first) dependency or step mark */
+    uint8_t kind;  /* cut_kind */
 } cut;
 
 /* Of a mark's item: a step, otherwise a dependency. */
@@ -211,9 +211,9 @@ static const int64_t WAKE_UP_NS = 100000;
 typedef struct thread_builder {
     builder *b;
     rank_build *r;
-    st_arena *scratch; /* until the threads are built */
     cut *cuts;
     size_t count;
+    size_t capacity;
     st_task_id *marks;   /* by dependency */
     st_task_id *resumes; /* by dependency */
     uint32_t resource;   /* of the thread that is built */
@@ -228,7 +228,8 @@ typedef struct thread_builder {
 
 static void add_cut(thread_builder *t, const cut *one)
 {
-    ST_XAPPEND(t->scratch, t->cuts, t->count, *one);
+    st_xdone(ST_ROOM(t->cuts, t->count, t->capacity));
+    t->cuts[t->count++] = *one;
 }
 
 static const st_trace_event *event_at(const thread_builder *t, uint32_t event)
@@ -251,27 +252,31 @@ static bool is_same_wait(const st_dependency *a, const st_dependency *b)
 static void cut_at_syncs(thread_builder *t)
 {
     const st_dependencies *found = &t->r->dependencies;
-    for (uint32_t i = 0; i < found->count;) {
+    for (uint32_t i = 0; i < found->count; i++) {
         const st_dependency *one = &found->items[i];
-        cut wait = {.track = event_at(t, one->after)->track,
-                    .kind = CUT_SYNC,
-                    .time_ns = one->from_ns,
-                    .end_ns = one->to_ns,
-                    .waits_ns = one->from_ns,
-                    .item = i,
-                    .is_own = one->is_own};
-        if (one->kind != ST_DEPEND_SYNC) {
-            i++;
-            continue;
-        }
-        for (; i < found->count && is_same_wait(&found->items[i], one); i++) {
-            if (found->items[i].before == ST_TRACE_NONE)
-                continue;
-            int64_t end = st_trace_end_ns(event_at(t, found->items[i].before));
-            wait.waits_ns = end > wait.waits_ns ? end : wait.waits_ns;
-        }
-        add_cut(t, &wait);
+        if (one->kind == ST_DEPEND_SYNC && (i == 0 || !is_same_wait(&found->items[i - 1], one)))
+            add_cut(t, &(cut){.track = event_at(t, one->after)->track,
+                              .kind = CUT_SYNC,
+                              .time_ns = one->from_ns,
+                              .item = i});
     }
+}
+
+/* When what is waited for was over. */
+static int64_t waited_until_ns(const thread_builder *t, uint32_t first)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    const st_dependency *one = &found->items[first];
+    int64_t over_ns = one->kind == ST_DEPEND_SYNC ? one->from_ns : INT64_MIN;
+    for (uint32_t i = first; i < found->count && is_same_wait(&found->items[i], one); i++) {
+        if (found->items[i].before == ST_TRACE_NONE)
+            continue;
+        int64_t end_ns = st_trace_end_ns(event_at(t, found->items[i].before));
+        over_ns = end_ns > over_ns ? end_ns : over_ns;
+        if (one->kind != ST_DEPEND_SYNC)
+            break;
+    }
+    return over_ns;
 }
 
 static void cut_at_pauses(thread_builder *t)
@@ -286,8 +291,6 @@ static void cut_at_pauses(thread_builder *t)
         add_cut(t, &(cut){.track = event_at(t, one->after)->track,
                           .kind = CUT_RESUME,
                           .time_ns = one->from_ns,
-                          .end_ns = one->to_ns,
-                          .waits_ns = woken_ns,
                           .item = i});
     }
 }
@@ -357,8 +360,10 @@ static void wait_for_room(thread_builder *t, const cut *one)
 /* A task that waits for others: it lasts from the end of what is waited for. */
 static void add_waiting(thread_builder *t, const cut *one)
 {
-    int64_t from_ns = one->waits_ns > t->cursor_ns ? one->waits_ns : t->cursor_ns;
-    int64_t rest_ns = one->end_ns > from_ns ? one->end_ns - from_ns : 0;
+    const st_dependency *waits = &t->r->dependencies.items[one->item];
+    int64_t over_ns = waited_until_ns(t, one->item);
+    int64_t from_ns = over_ns > t->cursor_ns ? over_ns : t->cursor_ns;
+    int64_t rest_ns = waits->to_ns > from_ns ? waits->to_ns - from_ns : 0;
     if (one->kind == CUT_SYNC && (t->b->without & ST_GRAPH_WITHOUT_SYNC) != 0)
         rest_ns = 0;
     add_host(t, rest_ns);
@@ -366,9 +371,9 @@ static void add_waiting(thread_builder *t, const cut *one)
         /* Counts what the host waits for the GPU, and what of it nothing that is known explains. */
         st_trace_waiting *waiting = &t->r->out->waiting;
         waiting->count++;
-        waiting->total_ns = st_add_ns(waiting->total_ns, one->end_ns - one->time_ns);
+        waiting->total_ns = st_add_ns(waiting->total_ns, waits->to_ns - one->time_ns);
         if (rest_ns > WAKE_UP_NS) {
-            if (one->is_own) {
+            if (waits->is_own) {
                 waiting->own_ns = st_add_ns(waiting->own_ns, rest_ns);
             } else {
                 waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
@@ -376,7 +381,7 @@ static void add_waiting(thread_builder *t, const cut *one)
             }
         }
     }
-    t->cursor_ns = one->end_ns > t->cursor_ns ? one->end_ns : t->cursor_ns;
+    t->cursor_ns = waits->to_ns > t->cursor_ns ? waits->to_ns : t->cursor_ns;
 }
 
 static void wait_for_tasks(thread_builder *t, uint32_t first)
@@ -400,7 +405,7 @@ static void add_cut_task(thread_builder *t, const cut *one)
         t->cursor_ns = time_ns > t->cursor_ns ? time_ns : t->cursor_ns;
     }
     t->acts = t->acts || one->kind != CUT_MARK;
-    switch (one->kind) {
+    switch ((cut_kind)one->kind) {
     case CUT_MARK: {
         const uint32_t item = one->item;
         st_trace_rank *out = t->r->out;
@@ -432,7 +437,7 @@ static void add_cut_task(thread_builder *t, const cut *one)
 /* Adds the host tasks of a rank, and the edges between its threads. */
 static void build_threads(builder *b, rank_build *r)
 {
-    thread_builder t = {.b = b, .r = r, .scratch = st_xarena(), .room = ST_TRACE_NONE};
+    thread_builder t = {.b = b, .r = r, .room = ST_TRACE_NONE};
     st_arena *arena = b->out->arena;
     st_trace_rank *out = r->out;
     size_t tracks = r->order->trace->track_count + 1;
@@ -484,7 +489,7 @@ static void build_threads(builder *b, rank_build *r)
             add_cut_task(&t, &cuts[i]);
         first = end;
     }
-    st_arena_destroy(t.scratch);
+    free(t.cuts);
     const st_dependencies *found = &t.r->dependencies;
     for (size_t i = 0; i < found->count; i++) {
         if (found->items[i].kind == ST_DEPEND_THREAD)
@@ -541,7 +546,7 @@ static uint16_t add_category(builder *b, const char *name, st_work work)
 static int64_t launched_ns(const rank_build *r, uint32_t task)
 {
     const slot *one = slot_of_call(r, r->order->call_of[task]);
-    int64_t launch_ns = r->order->launch_ns[task];
+    int64_t launch_ns = st_order_launch_ns(r->order, task);
     int64_t free_ns = one == NULL ? launch_ns : room_ns(r, one);
     return free_ns > launch_ns ? free_ns : launch_ns;
 }
@@ -590,19 +595,20 @@ static st_task_id add_delay(builder *b, rank_build *r, uint32_t resource, const 
     int64_t usual_ns = late->usual_ns;
     bool blocked = late->blocker != ST_TRACE_NONE;
     st_trace_graph *out = b->out;
+    int64_t explained = delay_ns < usual_ns ? delay_ns : usual_ns;
+    bool is_left_out = !blocked && (b->without & ST_GRAPH_WITHOUT_DELAYS) != 0;
     st_task_spec spec = {.resource = resource,
                          .name = b->delay_name,
                          .category = b->delay_category,
-                         .duration_ns = delay_ns};
+                         .duration_ns = is_left_out ? explained : delay_ns};
     st_task_id task = add_task(b, &spec);
-    int64_t explained = delay_ns < usual_ns ? delay_ns : usual_ns;
     const st_delay delay = {.task = task,
                             .recorded_ns = delay_ns,
                             .explained_ns = blocked ? delay_ns : explained,
                             .blocker = blocked ? late->blocker : ST_TASK_NONE,
                             .blocker_ns =
                                 blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
-    if (b->status == ST_OK)
+    if (b->status == ST_OK && !b->for_path)
         ((st_delay *)out->delays)[out->delay_count++] = delay;
     if (blocked) {
         r->out->blocked++;
@@ -676,7 +682,7 @@ static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t 
     st_task_id first = ST_TASK_NONE;
     uint32_t call = r->order->call_of[event];
     r->out->unlaunched += call == ST_TRACE_NONE;
-    if (call != ST_TRACE_NONE)
+    if (call != ST_TRACE_NONE && r->out->hosts != NULL)
         r->out->hosts[event] = r->cut_of_call[call];
     if (delay > 0) {
         lateness late = {delay, usual_delay(r, event, before, ready, *stream_end_ns),
@@ -719,6 +725,8 @@ static bool waits_for_room(const st_launch_queue *q, size_t entry)
     return q->entries[entry].frees != ST_TRACE_NONE && (q->is_seen || entry % APART == 0);
 }
 
+ST_COMPARE(compare_slots, slot, ST_RISING(call));
+
 /* Which launches wait for room in the launch queue. */
 static void find_slots(builder *b, rank_build *r)
 {
@@ -743,10 +751,10 @@ static void find_slots(builder *b, rank_build *r)
                 continue;
             bool lags = q->depth < SHALLOW || !q->is_stream;
             uint32_t usual_ns = q->usual_ns < UINT32_MAX ? (uint32_t)q->usual_ns : UINT32_MAX;
-            r->slots[r->slot_count++] = (slot){one->frees, usual_ns, lags};
-            r->slot_of[one->call] = (uint32_t)r->slot_count;
+            r->slots[r->slot_count++] = (slot){one->call, one->frees, usual_ns, lags};
         }
     }
+    st_sort(r->slots, r->slot_count, sizeof *r->slots, compare_slots);
     out->waiting = r->slot_count;
     r->room_at_begin = queues.at_begin;
     if (r->room_at_begin && r->before == NULL)
@@ -836,8 +844,9 @@ static void build_rank(builder *b, rank_build *r)
                              .name = b->lag_name,
                              .category = b->delay_category,
                              .duration_ns = lag_of(r, tasks->items[tasks->starts[call]])};
+        st_task_id from = r->cut_of_call[call]; /* of a path, the lists are one */
         r->lag_of_call[call] = add_task(b, &spec);
-        add_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
+        add_edge(b, from, r->lag_of_call[call], ST_EDGE_LAUNCH);
         const slot *room = slot_of_call(r, call);
         if (room != NULL && room->lags)
             add_late_edge(b, r, room->frees, r->lag_of_call[call], ST_EDGE_QUEUE);
@@ -876,10 +885,9 @@ static void allocate_rank(builder *b, rank_build *r)
     st_arena *arena = b->out->recorded;
     size_t events = r->order->trace->event_count + 2;
     r->out->tasks = st_xalloc(arena, events, sizeof *r->out->tasks);
-    r->out->hosts = st_xalloc(arena, events, sizeof *r->out->hosts);
+    r->out->hosts = b->for_path ? NULL : st_xalloc(arena, events, sizeof *r->out->hosts);
     r->lag_of_call = r->out->tasks;
-    r->cut_of_call = r->out->hosts;
-    r->slot_of = st_xalloc(b->scratch, events, sizeof *r->slot_of);
+    r->cut_of_call = b->for_path ? r->out->tasks : r->out->hosts;
     if (b->collation.instance_count + b->collation.messages.count > 0) {
         r->instance_of = st_xalloc(b->scratch, events, sizeof *r->instance_of);
         r->transfer_ns = st_xalloc(b->scratch, events, sizeof *r->transfer_ns);
@@ -887,10 +895,8 @@ static void allocate_rank(builder *b, rank_build *r)
     }
     st_lists_make(&r->waits, r->order->trace->event_count, r->dependencies.count, waiter_of,
                   &r->dependencies, b->scratch);
-    for (size_t i = 0; i < events; i++) {
-        r->out->tasks[i] = ST_TASK_NONE;
-        r->out->hosts[i] = ST_TASK_NONE;
-    }
+    for (size_t i = 0; i < events; i++)
+        r->lag_of_call[i] = r->cut_of_call[i] = ST_TASK_NONE;
 }
 
 /* The graph begins with the first event of any rank. */
@@ -1036,7 +1042,7 @@ static void forget_calls(rank_build *r)
     const st_trace *trace = r->out->trace;
     for (size_t i = 0; i < trace->event_count; i++)
         if (!st_trace_is_gpu(&trace->events[i]))
-            r->out->tasks[i] = r->out->hosts[i] = ST_TASK_NONE;
+            r->lag_of_call[i] = r->cut_of_call[i] = ST_TASK_NONE;
 }
 
 static st_status build(builder *b)
@@ -1121,13 +1127,9 @@ static st_status build(builder *b)
     return b->status;
 }
 
-st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, st_errors *errors)
-{
-    return st_trace_graph_make_without(set, 0, graph, errors);
-}
-
-st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
-                                      st_trace_graph **graph, st_errors *errors)
+/* `shed`: the set, of which nothing is kept that a path does not need; NULL: all is. */
+static st_status make(const st_trace_set *set, unsigned without, st_trace_set *shed,
+                      st_trace_graph **graph, st_errors *errors)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i < set->count; i++) {
@@ -1145,6 +1147,7 @@ st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
     builder b = {.scratch = st_xarena(),
                  .errors = errors,
                  .without = without,
+                 .for_path = shed != NULL,
                  .graph = st_xmemory(st_graph_create(NULL))};
     b.out = st_xalloc(arena, 1, sizeof *b.out);
     *b.out =
@@ -1156,6 +1159,8 @@ st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
     for (size_t i = 0; i < set->count; i++)
         st_order_free(&b.orders[i]);
     st_arena_destroy(b.scratch); /* before sealing, which needs memory of its own */
+    if (shed != NULL)
+        st_trace_graph_shed(b.out, shed);
     if (status == ST_OK)
         status = st_graph_seal(b.graph, errors);
     if (status == ST_OK)
@@ -1163,6 +1168,27 @@ st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
     else
         st_trace_graph_destroy(b.out);
     return status;
+}
+
+st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, st_errors *errors)
+{
+    return make(set, 0, NULL, graph, errors);
+}
+
+st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
+                                      st_trace_graph **graph, st_errors *errors)
+{
+    return make(set, without, NULL, graph, errors);
+}
+
+st_status st_trace_graph_of_path(st_trace_set *set, unsigned without, st_trace_graph **graph,
+                                 st_errors *errors)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        st_depend_thin(set->ranks[i]);
+        st_gpu_clock_mend(set->ranks[i]);
+    }
+    return make(set, without, set, graph, errors);
 }
 
 void st_trace_graph_destroy(st_trace_graph *graph)

@@ -65,7 +65,7 @@ static void add_rank(collator *c, uint32_t rank)
     for (uint32_t i = 0; i < order->trace->event_count; i++) {
         const st_trace_event *event = &order->trace->events[i];
         if (event->kind == ST_TRACE_KERNEL && event->class_ == ST_TRACE_COMMUNICATION)
-            kernels[count++] = (st_launch){order->launch_ns[i], i};
+            kernels[count++] = (st_launch){st_order_launch_ns(order, i), i};
     }
     qsort(kernels, count, sizeof *kernels, st_launch_compare);
     for (size_t i = 0; i < count; i++) {

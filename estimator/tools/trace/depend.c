@@ -135,7 +135,8 @@ static uint32_t find_stream_waker(const pauses *p, uint32_t task)
             continue;
         uint32_t other = p->order->by_start.items[place - 1];
         /* Of tasks without a launch nobody knows which was launched first. */
-        int64_t apart_ns = p->order->launch_ns[task] - p->order->launch_ns[other];
+        int64_t apart_ns =
+            st_order_launch_ns(p->order, task) - st_order_launch_ns(p->order, other);
         if (apart_ns <= 0 && (apart_ns != 0 || p->order->call_of[task] != ST_TRACE_NONE))
             continue;
         int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
@@ -152,7 +153,9 @@ static void depend_pauses(const st_order *order, st_arena *arena, st_dependencie
 {
     pauses p = {.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
     p.ready_ns = st_xmalloc((p.trace->event_count + 1) * sizeof *p.ready_ns);
-    memcpy(p.ready_ns, order->launch_ns, p.trace->event_count * sizeof *p.ready_ns);
+    for (uint32_t i = 0; i < p.trace->event_count; i++)
+        if (st_trace_is_gpu(&p.trace->events[i]))
+            p.ready_ns[i] = st_order_launch_ns(order, i);
     for (size_t i = 0; i < dependencies->count; i++) {
         const st_dependency *one = &dependencies->items[i];
         if (one->kind != ST_DEPEND_STREAM)
@@ -626,7 +629,7 @@ static bool add_exact(finder *f, const st_trace_event *call)
     uint32_t consumer = st_order_next(f->order, track, call->start_ns);
     if (consumer == ST_TRACE_NONE || f->trace->events[producer].track == track)
         return true;
-    if (f->order->launch_ns[producer] >= f->order->launch_ns[consumer]) {
+    if (st_order_launch_ns(f->order, producer) >= st_order_launch_ns(f->order, consumer)) {
         edges->contradicted++;
         return true;
     }
@@ -648,7 +651,8 @@ static uint32_t other_stream(const finder *f, uint32_t track, int64_t before_ns,
             continue;
         if (best == ST_TRACE_NONE ||
             (ends_by_ns != NULL ? task_end(f, task) > task_end(f, best)
-                                : f->order->launch_ns[task] > f->order->launch_ns[best]))
+                                : st_order_launch_ns(f->order, task) >
+                                      st_order_launch_ns(f->order, best)))
             best = task;
     }
     return best;
@@ -754,7 +758,7 @@ static uint32_t last_ended(const st_order *order, uint32_t track, int64_t before
     while (end > first) {
         uint32_t middle = first + (end - first) / 2;
         uint32_t task = order->by_start.items[middle];
-        if (st_trace_end_ns(&events[task]) > ends_by_ns || order->launch_ns[task] >= before_ns)
+        if (st_trace_end_ns(&events[task]) > ends_by_ns || st_order_launch_ns(order, task) >= before_ns)
             end = middle;
         else
             first = middle + 1;

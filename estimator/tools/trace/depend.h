@@ -89,4 +89,9 @@ typedef struct st_delay {
  */
 void st_trace_graph_shed(st_trace_graph *graph, st_trace_set *set);
 
+/* A graph that is replayed once, in half of the memory: the set has no events afterwards, the graph
+ * neither tasks of ranks nor delays. */
+st_status st_trace_graph_of_path(st_trace_set *set, unsigned without, st_trace_graph **graph,
+                                 st_errors *errors) ST_NODISCARD;
+
 #endif

@@ -81,9 +81,9 @@ typedef struct st_order {
     st_links calls;
     st_links syncs;
     uint32_t *call_of; /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
-    int64_t
-        *launch_ns;    /* by event: when a GPU task was launched; without a call, at the earliest */
-    st_lists by_start; /* events: GPU tasks of a stream, by start */
+    st_launch *unlaunched; /* GPU tasks without a call, by event, and when they may have been */
+    size_t unlaunched_count;
+    st_lists by_start;     /* events: GPU tasks of a stream, by start */
     st_lists by_launch;    /* by launch */
     st_lists thread_calls; /* calls of a thread, by start */
     st_lists call_tasks;   /* GPU tasks of a call (by event), by start */
@@ -94,6 +94,9 @@ typedef struct st_order {
 
 void st_order_make(const st_trace *trace, st_arena *arena, st_order *order);
 void st_order_free(st_order *order);
+
+/* When a GPU task was launched; without a call, at the earliest. */
+int64_t st_order_launch_ns(const st_order *order, uint32_t task);
 
 /* The last task of a stream that was launched before a time, ST_TRACE_NONE without one. */
 uint32_t st_order_last(const st_order *order, uint32_t track, int64_t before_ns);
@@ -117,5 +120,8 @@ int64_t st_order_over_ns(const st_order *order, int64_t before_ns);
  * events.
  */
 void st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order, int64_t *late_ns);
+
+/* The same on the times of the trace itself: what it recorded is lost. */
+void st_gpu_clock_mend(st_trace *trace);
 
 #endif

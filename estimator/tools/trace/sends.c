@@ -134,7 +134,7 @@ static void add_rank(message_finder *f, uint32_t rank)
     size_t count = 0;
     for (uint32_t i = 0; i < trace->event_count; i++)
         if (st_message_is(trace, &trace->events[i], NULL))
-            kernels[count++] = (st_launch){order->launch_ns[i], i};
+            kernels[count++] = (st_launch){st_order_launch_ns(order, i), i};
     st_sort(kernels, count, sizeof *kernels, st_launch_compare);
     for (size_t i = 0; i < count; i++) {
         const st_trace_event *event = &trace->events[kernels[i].event];

@@ -58,13 +58,80 @@ static void find_window(st_order *order, const st_trace_event *event, bool *any)
     *any = true;
 }
 
+int64_t st_order_launch_ns(const st_order *order, uint32_t task)
+{
+    uint32_t call = order->call_of[task];
+    if (call != ST_TRACE_NONE)
+        return order->trace->events[call].start_ns;
+    size_t low = 0;
+    ST_BISECT(low, order->unlaunched_count, order->unlaunched[middle].event < task);
+    return order->unlaunched[low].launch_ns;
+}
+
+/*
+ * A stream runs its tasks in the order of their launches, so one whose call is not recorded was
+ * launched right after the one before it at the earliest; the first ones of a stream before all
+ * that is recorded.
+ */
+static void find_unlaunched(st_order *order)
+{
+    const st_trace *trace = order->trace;
+    size_t count = 0;
+    order->unlaunched =
+        st_xalloc(order->arena, order->unlaunched_count + 1, sizeof *order->unlaunched);
+    for (uint32_t i = 0; i < trace->event_count && order->unlaunched_count > 0; i++)
+        if (st_trace_is_gpu(&trace->events[i]) && order->call_of[i] == ST_TRACE_NONE)
+            order->unlaunched[count++].event = i;
+    for (size_t t = 0; t < trace->track_count && count > 0; t++) {
+        int64_t launch_ns = order->start_ns - 1;
+        for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
+            uint32_t task = order->by_start.items[i];
+            size_t low = 0;
+            if (order->call_of[task] == ST_TRACE_NONE) {
+                ST_BISECT(low, count, order->unlaunched[middle].event < task);
+                order->unlaunched[low].launch_ns = launch_ns;
+            } else if (st_order_launch_ns(order, task) > launch_ns) {
+                launch_ns = st_order_launch_ns(order, task);
+            }
+        }
+    }
+}
+
+/* Whether streams begin their tasks in the order of their launches, as they should. */
+static bool starts_as_launched(const st_order *order)
+{
+    for (size_t t = 0; t < order->trace->track_count; t++)
+        for (uint32_t i = order->by_start.starts[t] + 1; i < order->by_start.starts[t + 1]; i++)
+            if (st_order_launch_ns(order, order->by_start.items[i]) <
+                st_order_launch_ns(order, order->by_start.items[i - 1]))
+                return false;
+    return true;
+}
+
+static void sort_by_launch(st_order *order)
+{
+    st_launch *keys = st_xmalloc((order->gpu_count + 1) * sizeof *keys);
+    order->by_launch.items =
+        st_xalloc(order->arena, order->gpu_count + 1, sizeof *order->by_launch.items);
+    for (size_t t = 0; t < order->trace->track_count; t++) {
+        uint32_t first = order->by_start.starts[t];
+        uint32_t end = order->by_start.starts[t + 1];
+        for (uint32_t i = first; i < end; i++)
+            keys[i - first] =
+                (st_launch){st_order_launch_ns(order, order->by_start.items[i]), order->by_start.items[i]};
+        qsort(keys, end - first, sizeof *keys, st_launch_compare);
+        for (uint32_t i = first; i < end; i++)
+            order->by_launch.items[i] = keys[i - first].event;
+    }
+    free(keys);
+}
+
 void st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
 {
     *order = (st_order){.trace = trace, .arena = arena};
     st_links_make(trace, ST_TRACE_CALL, &order->calls);
     st_links_make(trace, ST_TRACE_SYNC, &order->syncs);
     order->call_of = st_xalloc(arena, trace->event_count + 1, sizeof *order->call_of);
-    order->launch_ns = st_xalloc(arena, trace->event_count + 1, sizeof *order->launch_ns);
     bool any = false;
     for (uint32_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
@@ -76,45 +143,19 @@ void st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
         find_window(order, event, &any);
         uint32_t call = st_links_find(&order->calls, event->correlation, event->start_ns);
         order->call_of[i] = call;
-        order->launch_ns[i] = call != ST_TRACE_NONE ? trace->events[call].start_ns : 0;
+        order->unlaunched_count += call == ST_TRACE_NONE;
         order->gpu_count++;
     }
     st_lists_make(&order->by_start, trace->track_count, trace->event_count, stream_of, order,
                   arena);
-    /* A stream runs its tasks in the order of their launches, so one whose call is not recorded
-     * was launched right after the one before it at the earliest; the first ones of a stream
-     * before all that is recorded. */
-    for (size_t t = 0; t < order->trace->track_count; t++) {
-        int64_t launch_ns = order->start_ns - 1;
-        for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
-            uint32_t task = order->by_start.items[i];
-            if (order->call_of[task] == ST_TRACE_NONE)
-                order->launch_ns[task] = launch_ns;
-            else if (order->launch_ns[task] > launch_ns)
-                launch_ns = order->launch_ns[task];
-        }
-    }
+    find_unlaunched(order);
     st_lists_make(&order->thread_calls, trace->track_count, trace->event_count, thread_of, order,
                   arena);
     st_lists_make(&order->call_tasks, trace->event_count, trace->event_count, launch_of, order,
                   arena);
-    /* A copy of the lists by start, each sorted by launch. */
-    size_t tracks = order->trace->track_count;
-    st_launch *keys = st_xmalloc((order->gpu_count + 1) * sizeof *keys);
-    order->by_launch.starts = order->by_start.starts;
-    order->by_launch.items =
-        st_xalloc(order->arena, order->gpu_count + 1, sizeof *order->by_launch.items);
-    for (size_t t = 0; t < tracks; t++) {
-        uint32_t first = order->by_start.starts[t];
-        uint32_t end = order->by_start.starts[t + 1];
-        for (uint32_t i = first; i < end; i++)
-            keys[i - first] =
-                (st_launch){order->launch_ns[order->by_start.items[i]], order->by_start.items[i]};
-        qsort(keys, end - first, sizeof *keys, st_launch_compare);
-        for (uint32_t i = first; i < end; i++)
-            order->by_launch.items[i] = keys[i - first].event;
-    }
-    free(keys);
+    order->by_launch = order->by_start;
+    if (!starts_as_launched(order))
+        sort_by_launch(order);
 }
 
 void st_order_free(st_order *order)
@@ -128,7 +169,7 @@ static uint32_t launched_before(const st_order *order, uint32_t track, int64_t b
 {
     size_t low = order->by_launch.starts[track];
     ST_BISECT(low, order->by_launch.starts[track + 1],
-              order->launch_ns[order->by_launch.items[middle]] < before_ns);
+              st_order_launch_ns(order, order->by_launch.items[middle]) < before_ns);
     return (uint32_t)low;
 }
 
@@ -184,10 +225,10 @@ static int64_t find_late_ns(const st_order *order)
     /* The shortest time from a launch to the start of its task. */
     const st_trace_event *events = order->trace->events;
     int64_t least = INT64_MAX;
-    for (size_t i = 0; i < order->trace->event_count; i++) {
+    for (uint32_t i = 0; i < order->trace->event_count; i++) {
         if (order->call_of[i] == ST_TRACE_NONE)
             continue;
-        int64_t lag_ns = events[i].start_ns - order->launch_ns[i];
+        int64_t lag_ns = events[i].start_ns - st_order_launch_ns(order, i);
         least = lag_ns < least ? lag_ns : least;
     }
     int64_t lag_ns = least;
@@ -221,21 +262,34 @@ static int64_t find_late_ns(const st_order *order)
     return late_ns < lag_ns - LEAST_NS ? late_ns : lag_ns - LEAST_NS;
 }
 
+static void move_tasks(st_trace_event *events, size_t count, int64_t earlier_ns)
+{
+    for (size_t i = 0; i < count; i++)
+        events[i].start_ns -= st_trace_is_gpu(&events[i]) ? earlier_ns : 0;
+}
+
 void st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order, int64_t *late_ns)
 {
     st_order_make(trace, arena, order);
     *late_ns = find_late_ns(order);
     if (*late_ns == 0)
         return;
-    /* A copy in which GPU tasks are earlier; it shares everything but the events. */
     st_trace *copy = st_xalloc(arena, 1, sizeof *copy);
     st_trace_event *events = st_xalloc(arena, trace->event_count + 1, sizeof *events);
     *copy = *trace;
     memcpy(events, trace->events, trace->event_count * sizeof *events);
-    for (size_t i = 0; i < trace->event_count; i++)
-        events[i].start_ns -= st_trace_is_gpu(&events[i]) ? *late_ns : 0;
+    move_tasks(events, trace->event_count, *late_ns);
     copy->events = events;
     st_order_free(order);
-    *order = (st_order){0};
     st_order_make(copy, arena, order);
+}
+
+void st_gpu_clock_mend(st_trace *trace)
+{
+    st_arena *arena = st_xarena();
+    st_order order;
+    st_order_make(trace, arena, &order);
+    move_tasks(trace->events, trace->event_count, find_late_ns(&order));
+    st_order_free(&order);
+    st_arena_destroy(arena);
 }

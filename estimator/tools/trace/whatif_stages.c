@@ -269,7 +269,7 @@ static void measure_pieces(st_whatif *w, uint32_t rank, pieces found[BORDERS][BO
     size_t count = 0;
     for (uint32_t i = 0; i < trace->event_count; i++)
         if (own->tasks[i] != ST_TASK_NONE)
-            tasks[count++] = (st_launch){order.launch_ns[i], i};
+            tasks[count++] = (st_launch){st_order_launch_ns(&order, i), i};
     st_sort(tasks, count, sizeof *tasks, st_launch_compare);
     uint8_t last = BORDER_NONE;
     int64_t from_ns = INT64_MAX;

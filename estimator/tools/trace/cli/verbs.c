@@ -728,19 +728,21 @@ static st_status view_path(cli_run *run, const cli_recorded *recorded, st_result
 {
     const path_options *options = run->options;
     st_path_view view;
-    st_status status = st_trace_graph_delays(recorded->graph, !options->no_delays, run->errors);
-    st_trace_graph_shed(recorded->graph, recorded->set);
+    st_trace_graph *graph = NULL;
+    st_status status =
+        st_trace_graph_of_path(recorded->set, options->no_delays ? ST_GRAPH_WITHOUT_DELAYS : 0,
+                               &graph, run->errors);
     if (status == ST_OK)
-        status =
-            st_view_path(recorded->graph, (size_t)options->top, run->arena, &view, run->errors);
+        status = st_view_path(graph, (size_t)options->top, run->arena, &view, run->errors);
     if (status == ST_OK)
         st_view_path_result(&view, (size_t)options->top, options->full_names, run->arena, result);
+    st_trace_graph_destroy(graph);
     return status;
 }
 
 static const cli_verb verb_path = {
     .name = "trace path",
-    CLI_VIEWS_TRACES(CLI_TRACE_GRAPH, view_path),
+    CLI_VIEWS_TRACES(CLI_TRACE_OPERATORS, view_path),
     .summary = "list the critical path of a recorded step, task by task",
     .doc =
         "The chain of host work, launches, GPU tasks and collectives over all ranks on which the "
