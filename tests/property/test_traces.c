@@ -210,26 +210,31 @@ TEST_OF(operators_that_show_nothing, property_random *random, NULL, NULL)
         st_trace *trace = record_threads(random, errors);
         st_trace_set set = {.ranks = &trace, .count = 1, .world_size = -1};
         st_trace_edges edges[ST_TRACE_EDGE_KINDS];
-        int64_t end_ns[2];
+        int64_t end_ns[3];
         size_t events = trace->event_count;
-        for (int thin = 0; thin < 2; thin++) {
+        for (int thin = 0; thin < 3; thin++) {
             st_trace_graph *graph = NULL;
             if (thin == 1)
                 st_depend_thin(trace);
-            assert_int_equal(st_trace_graph_make(&set, &graph, errors), ST_OK);
+            gone += thin == 1 ? events - trace->event_count : 0;
+            if (thin < 2)
+                assert_int_equal(st_trace_graph_make(&set, &graph, errors), ST_OK);
+            else
+                assert_int_equal(
+                    st_trace_graph_of_path(&set, ST_GRAPH_WITHOUT_DELAYS, &graph, errors), ST_OK);
             assert_int_equal(st_trace_graph_delays(graph, false, errors), ST_OK);
             st_replay *replay = st_replay_create(graph->graph);
             assert_non_null(replay);
             assert_int_equal(st_replay_run(replay, errors), ST_OK);
             end_ns[thin] = st_replay_end_ns(replay);
-            if (thin == 1)
+            if (thin > 0)
                 assert_memory_equal(edges, graph->ranks[0].edges, sizeof edges);
             memcpy(edges, graph->ranks[0].edges, sizeof edges);
             st_replay_destroy(replay);
             st_trace_graph_destroy(graph);
         }
         assert_int_equal(end_ns[0], end_ns[1]);
-        gone += events - trace->event_count;
+        assert_int_equal(end_ns[0], end_ns[2]);
         st_trace_destroy(trace);
         st_errors_destroy(errors);
     }

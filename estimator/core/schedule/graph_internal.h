@@ -69,7 +69,7 @@ struct st_graph {
     int64_t *earliest_ns; /* NULL while every task may start at 0 */
     uint32_t *resource;
     uint32_t *name;
-    uint32_t *instance; /* NULL while no task meets others; not once sealed */
+    uint32_t *instance;   /* NULL while no task meets others; not once sealed */
     st_task_id *previous; /* on the same resource */
     uint16_t *category;
 

@@ -46,7 +46,7 @@ typedef struct rank_build {
     /* Of calls these are the lists of the rank, which mean GPU tasks alone in the end. */
     st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
     st_task_id *lag_of_call; /* by event */
-    slot *slots; /* by call */
+    slot *slots;             /* by call */
     size_t slot_count;
     bool room_at_begin; /* tasks make room when they begin, not when they end */
     uint32_t lanes[LANES];

@@ -135,8 +135,7 @@ static uint32_t find_stream_waker(const pauses *p, uint32_t task)
             continue;
         uint32_t other = p->order->by_start.items[place - 1];
         /* Of tasks without a launch nobody knows which was launched first. */
-        int64_t apart_ns =
-            st_order_launch_ns(p->order, task) - st_order_launch_ns(p->order, other);
+        int64_t apart_ns = st_order_launch_ns(p->order, task) - st_order_launch_ns(p->order, other);
         if (apart_ns <= 0 && (apart_ns != 0 || p->order->call_of[task] != ST_TRACE_NONE))
             continue;
         int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
@@ -649,10 +648,9 @@ static uint32_t other_stream(const finder *f, uint32_t track, int64_t before_ns,
                                                : st_order_last(f->order, f->streams[i], before_ns);
         if (task == ST_TRACE_NONE || (ends_by_ns != NULL && task_end(f, task) > *ends_by_ns))
             continue;
-        if (best == ST_TRACE_NONE ||
-            (ends_by_ns != NULL ? task_end(f, task) > task_end(f, best)
-                                : st_order_launch_ns(f->order, task) >
-                                      st_order_launch_ns(f->order, best)))
+        if (best == ST_TRACE_NONE || (ends_by_ns != NULL ? task_end(f, task) > task_end(f, best)
+                                                         : st_order_launch_ns(f->order, task) >
+                                                               st_order_launch_ns(f->order, best)))
             best = task;
     }
     return best;
@@ -758,7 +756,8 @@ static uint32_t last_ended(const st_order *order, uint32_t track, int64_t before
     while (end > first) {
         uint32_t middle = first + (end - first) / 2;
         uint32_t task = order->by_start.items[middle];
-        if (st_trace_end_ns(&events[task]) > ends_by_ns || st_order_launch_ns(order, task) >= before_ns)
+        if (st_trace_end_ns(&events[task]) > ends_by_ns ||
+            st_order_launch_ns(order, task) >= before_ns)
             end = middle;
         else
             first = middle + 1;

@@ -80,7 +80,7 @@ typedef struct st_order {
     st_arena *arena;
     st_links calls;
     st_links syncs;
-    uint32_t *call_of; /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
+    uint32_t *call_of;     /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
     st_launch *unlaunched; /* GPU tasks without a call, by event, and when they may have been */
     size_t unlaunched_count;
     st_lists by_start;     /* events: GPU tasks of a stream, by start */

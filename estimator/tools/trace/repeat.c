@@ -223,7 +223,8 @@ static void list_tasks(finder *f, st_arena *arena)
     st_order_make(trace, arena, &order);
     st_launch *keys = st_xmalloc((trace->event_count + 1) * sizeof *keys);
     for (uint32_t i = 0; i < trace->event_count; i++)
-        if (trace->events[i].kind == ST_TRACE_KERNEL && st_order_launch_ns(&order, i) >= order.start_ns)
+        if (trace->events[i].kind == ST_TRACE_KERNEL &&
+            st_order_launch_ns(&order, i) >= order.start_ns)
             keys[f->count++] = (st_launch){st_order_launch_ns(&order, i), i};
     qsort(keys, f->count, sizeof *keys, st_launch_compare);
     int64_t next_step_ns = INT64_MIN;

@@ -117,8 +117,8 @@ static void sort_by_launch(st_order *order)
         uint32_t first = order->by_start.starts[t];
         uint32_t end = order->by_start.starts[t + 1];
         for (uint32_t i = first; i < end; i++)
-            keys[i - first] =
-                (st_launch){st_order_launch_ns(order, order->by_start.items[i]), order->by_start.items[i]};
+            keys[i - first] = (st_launch){st_order_launch_ns(order, order->by_start.items[i]),
+                                          order->by_start.items[i]};
         qsort(keys, end - first, sizeof *keys, st_launch_compare);
         for (uint32_t i = first; i < end; i++)
             order->by_launch.items[i] = keys[i - first].event;

@@ -435,7 +435,7 @@ st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph,
                               st_errors *errors) ST_NODISCARD;
 /* The same without some dependencies, whose waits take no time. */
 enum {
-    ST_GRAPH_WITHOUT_SYNC = 1,   /* of the host on the GPU */
+    ST_GRAPH_WITHOUT_SYNC = 1,    /* of the host on the GPU */
     ST_GRAPH_WITHOUT_STREAMS = 2, /* of a stream on computation of another one */
     ST_GRAPH_WITHOUT_DELAYS = 4   /* as st_trace_graph_delays leaves them out; of a path alone */
 };

@@ -729,9 +729,8 @@ static st_status view_path(cli_run *run, const cli_recorded *recorded, st_result
     const path_options *options = run->options;
     st_path_view view;
     st_trace_graph *graph = NULL;
-    st_status status =
-        st_trace_graph_of_path(recorded->set, options->no_delays ? ST_GRAPH_WITHOUT_DELAYS : 0,
-                               &graph, run->errors);
+    st_status status = st_trace_graph_of_path(
+        recorded->set, options->no_delays ? ST_GRAPH_WITHOUT_DELAYS : 0, &graph, run->errors);
     if (status == ST_OK)
         status = st_view_path(graph, (size_t)options->top, run->arena, &view, run->errors);
     if (status == ST_OK)
