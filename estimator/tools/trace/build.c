@@ -1127,9 +1127,8 @@ static st_status build(builder *b)
     return b->status;
 }
 
-/* `shed`: the set, of which nothing is kept that a path does not need; NULL: all is. */
-static st_status make(const st_trace_set *set, unsigned without, st_trace_set *shed,
-                      st_trace_graph **graph, st_errors *errors)
+st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without, st_trace_set *shed,
+                                      st_trace_graph **graph, st_errors *errors)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i < set->count; i++) {
@@ -1172,13 +1171,7 @@ static st_status make(const st_trace_set *set, unsigned without, st_trace_set *s
 
 st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, st_errors *errors)
 {
-    return make(set, 0, NULL, graph, errors);
-}
-
-st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
-                                      st_trace_graph **graph, st_errors *errors)
-{
-    return make(set, without, NULL, graph, errors);
+    return st_trace_graph_make_without(set, 0, NULL, graph, errors);
 }
 
 st_status st_trace_graph_of_path(st_trace_set *set, unsigned without, st_trace_graph **graph,
@@ -1188,7 +1181,7 @@ st_status st_trace_graph_of_path(st_trace_set *set, unsigned without, st_trace_g
         st_depend_thin(set->ranks[i]);
         st_gpu_clock_mend(set->ranks[i]);
     }
-    return make(set, without, set, graph, errors);
+    return st_trace_graph_make_without(set, without, set, graph, errors);
 }
 
 void st_trace_graph_destroy(st_trace_graph *graph)

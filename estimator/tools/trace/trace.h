@@ -439,7 +439,8 @@ enum {
     ST_GRAPH_WITHOUT_STREAMS = 2, /* of a stream on computation of another one */
     ST_GRAPH_WITHOUT_DELAYS = 4   /* as st_trace_graph_delays leaves them out; of a path alone */
 };
-st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
+/* `shed`: the set, of which nothing is kept that a replay does not need; NULL: all is. */
+st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without, st_trace_set *shed,
                                       st_trace_graph **graph, st_errors *errors) ST_NODISCARD;
 void st_trace_graph_destroy(st_trace_graph *graph); /* NULL is fine */
 

@@ -96,8 +96,8 @@ static st_status replay_without(causer *c, const removal *without, st_idle_cause
 {
     st_trace_graph *graph = NULL;
     st_errors *silent = st_xmemory(st_errors_create());
-    st_status status =
-        st_trace_graph_make_without(c->set, without == NULL ? 0 : without->without, &graph, silent);
+    st_status status = st_trace_graph_make_without(c->set, without == NULL ? 0 : without->without,
+                                                   NULL, &graph, silent);
     if (without == NULL) /* the other graphs are of the same recording */
         for (size_t i = 0; i < st_errors_size(silent); i++)
             (void)st_errors_add(c->errors, st_errors_at(silent, i));
