@@ -311,6 +311,7 @@ typedef struct builder {
     int64_t *copied_ns; /* by task: how long its copies last */
     double *sum_ns;     /* by task: over those that do the same in other units */
     st_task_id *moved;  /* by task: its number in the new graph */
+    st_task_id *like;   /* by task: 1 + the one that does the same in the layer before; 0: none */
     uint32_t *meetings; /* by instance: that of the first copies, 0: there are none */
     group *groups;
     size_t group_count;
@@ -561,6 +562,16 @@ static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
     }
     for (uint32_t k = 0; k < copies && inside && b->group[from] != 0; k++)
         add_edge(b, copy_of(b, from, k), copy_of(b, to, k), kind);
+    /* What the next layer waits for on another stream, as a collective, each copy waits for in the
+     * copy before, and the layer in the last one: a first layer has nothing to wait for. */
+    st_task_id like = b->like[to] - 1;
+    if (kind != ST_EDGE_STREAM || b->like[to] == 0 || b->unit[like] != b->unit[from])
+        return;
+    uint32_t further =
+        copies_of(b, from) < copies_of(b, like) ? copies_of(b, from) : copies_of(b, like);
+    for (uint32_t k = 0; k < further; k++)
+        add_edge(b, copy_of(b, from, k), k + 1 < further ? copy_of(b, like, k + 1) : b->moved[like],
+                 kind);
 }
 
 /* --- the launch queue --------------------------------------------------------------------------
@@ -709,7 +720,29 @@ static void allocate(builder *b)
     b->copied_ns = st_xalloc(arena, tasks, sizeof *b->copied_ns);
     b->sum_ns = st_xalloc(arena, tasks, sizeof *b->sum_ns);
     b->moved = st_xalloc(arena, tasks, sizeof *b->moved);
+    b->like = st_xalloc(arena, tasks, sizeof *b->like);
     b->meetings = st_xalloc(arena, st_graph_instance_count(b->old) + 1, sizeof *b->meetings);
+}
+
+static st_task_id first_of(const builder *b, size_t rank, uint32_t event)
+{
+    st_task_id task = b->w->graph->ranks[rank].tasks[event];
+    st_task_id delay = st_whatif_delay_of(b->w, task);
+    return delay != ST_TASK_NONE ? delay : task;
+}
+
+/* Which kernels of two layers, one behind the other, do the same. */
+static void match_layers(builder *b)
+{
+    for (size_t r = 0; r < b->w->graph->set->count && b->w->repeats_layers; r++) {
+        const st_repeats *repeats = &b->w->repeats[r];
+        for (size_t i = 0; i < repeats->count; i++) {
+            const st_repeat *run = &repeats->items[i];
+            for (uint32_t k = run->first; k + run->period < st_repeat_end(run); k++)
+                b->like[first_of(b, r, repeats->tasks[k + run->period])] =
+                    1 + first_of(b, r, repeats->tasks[k]);
+        }
+    }
 }
 
 static void list_units(builder *b)
@@ -731,6 +764,7 @@ void st_whatif_repeat(st_whatif *w)
     b.graph = st_xmemory(st_graph_create(NULL));
     allocate(&b);
     list_units(&b);
+    match_layers(&b);
     for (size_t rank = 0; rank < b.w->graph->set->count; rank++)
         for (st_task_id task = 0; task < b.was.task_count; task++)
             if (st_whatif_is_host_work(b.w, &b.w->graph->ranks[rank], task)) {
