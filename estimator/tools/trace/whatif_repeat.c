@@ -536,6 +536,29 @@ static void add_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
         b->w->status = st_graph_edge(b->graph, from, to, (st_edge_kind)kind, b->w->errors);
 }
 
+/*
+ * What a unit leaves behind for another stream, as a collective between layers, is waited for by
+ * what follows: by the task of the next layer that does the same as `to`, or by what comes first on
+ * the stream of `to` where that is next to the unit. So each copy waits for the copy before, and
+ * the unit itself for the last one, though a first layer or a single micro-batch waits for nothing.
+ */
+static void chain_copies(builder *b, st_task_id from, st_task_id to)
+{
+    uint32_t copies = copies_of(b, from);
+    st_task_id previous = b->was.previous[to];
+    st_task_id like = ST_TASK_NONE;
+    if (b->like[to] != 0)
+        like = b->like[to] - 1;
+    else if (previous != ST_TASK_NONE && copies_of(b, previous) > 0)
+        like = b->groups[b->group[previous] - 1].first;
+    if (like == ST_TASK_NONE || copies_of(b, like) == 0 || b->unit[like] != b->unit[from] ||
+        b->unit[to] == b->unit[from])
+        return;
+    for (uint32_t k = 0; k < copies; k++)
+        add_edge(b, copy_of(b, from, k), k + 1 < copies ? copy_of(b, like, k + 1) : b->moved[like],
+                 ST_EDGE_STREAM);
+}
+
 /* What comes from before a unit is there for the first copy; the rest of it stays among itself. */
 static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 {
@@ -562,16 +585,8 @@ static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
     }
     for (uint32_t k = 0; k < copies && inside && b->group[from] != 0; k++)
         add_edge(b, copy_of(b, from, k), copy_of(b, to, k), kind);
-    /* What the next layer waits for on another stream, as a collective, each copy waits for in the
-     * copy before, and the layer in the last one: a first layer has nothing to wait for. */
-    st_task_id like = b->like[to] - 1;
-    if (kind != ST_EDGE_STREAM || b->like[to] == 0 || b->unit[like] != b->unit[from])
-        return;
-    uint32_t further =
-        copies_of(b, from) < copies_of(b, like) ? copies_of(b, from) : copies_of(b, like);
-    for (uint32_t k = 0; k < further; k++)
-        add_edge(b, copy_of(b, from, k), k + 1 < further ? copy_of(b, like, k + 1) : b->moved[like],
-                 kind);
+    if (kind == ST_EDGE_STREAM)
+        chain_copies(b, from, to);
 }
 
 /* --- the launch queue --------------------------------------------------------------------------
