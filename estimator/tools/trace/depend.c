@@ -112,6 +112,7 @@ typedef struct pauses {
     st_arena *arena;
     st_dependencies *found;
     int64_t *ready_ns; /* by event: when all that is known was over */
+    st_launch *ends;   /* NULL until they are asked for */
 } pauses;
 
 /* Launched with others by one call, as a graph is. */
@@ -122,27 +123,50 @@ static bool is_of_graph(const pauses *p, uint32_t task)
     return call != ST_TRACE_NONE && starts[call + 1] - starts[call] > 1;
 }
 
-/* What ended last before a task on any other stream, right before it. */
-static uint32_t find_stream_waker(const pauses *p, uint32_t task)
+/* GPU tasks by their ends: few end right before another begins, however many streams there are. */
+static void list_ends(pauses *p)
 {
-    const st_trace_event *event = &p->trace->events[task];
+    size_t count = 0;
+    p->ends = st_xmalloc((p->order->gpu_count + 1) * sizeof *p->ends);
+    for (uint32_t i = 0; i < p->trace->event_count; i++)
+        if (st_trace_is_gpu(&p->trace->events[i]))
+            p->ends[count++] = (st_launch){st_trace_end_ns(&p->trace->events[i]), i};
+    st_sort(p->ends, count, sizeof *p->ends, st_launch_compare);
+}
+
+/* Whether nothing of a task's stream began after it and before a time. */
+static bool is_last_begun(const pauses *p, uint32_t task, int64_t before_ns)
+{
+    uint32_t track = p->trace->events[task].track;
+    uint32_t place = st_order_begun(p->order, track, before_ns);
+    return place > p->order->by_start.starts[track] && p->order->by_start.items[place - 1] == task;
+}
+
+/* What ended last before a task on any other stream, right before it; of several the one of the
+ * first stream. */
+static uint32_t find_stream_waker(pauses *p, uint32_t task)
+{
+    const st_trace_event *events = p->trace->events;
+    const st_trace_event *event = &events[task];
     int64_t best_ns = event->start_ns - STREAM_WAKE_UP_NS;
     uint32_t best = ST_TRACE_NONE;
+    size_t end = 0;
     best_ns = best_ns > p->ready_ns[task] ? best_ns : p->ready_ns[task];
-    for (uint32_t t = 0; t < p->trace->track_count; t++) {
-        uint32_t place = st_order_begun(p->order, t, event->start_ns);
-        if (t == event->track || place == p->order->by_start.starts[t])
+    if (p->ends == NULL)
+        list_ends(p);
+    ST_BISECT(end, p->order->gpu_count, p->ends[middle].launch_ns <= event->start_ns);
+    for (; end > 0 && p->ends[end - 1].launch_ns > best_ns; end--) {
+        uint32_t other = p->ends[end - 1].event;
+        if (best != ST_TRACE_NONE && p->ends[end - 1].launch_ns < st_trace_end_ns(&events[best]))
+            break;
+        if (events[other].track == event->track || !is_last_begun(p, other, event->start_ns))
             continue;
-        uint32_t other = p->order->by_start.items[place - 1];
         /* Of tasks without a launch nobody knows which was launched first. */
         int64_t apart_ns = st_order_launch_ns(p->order, task) - st_order_launch_ns(p->order, other);
         if (apart_ns <= 0 && (apart_ns != 0 || p->order->call_of[task] != ST_TRACE_NONE))
             continue;
-        int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
-        if (end_ns > best_ns && end_ns <= event->start_ns) {
+        if (best == ST_TRACE_NONE || events[other].track < events[best].track)
             best = other;
-            best_ns = end_ns;
-        }
     }
     return best;
 }
@@ -188,6 +212,7 @@ static void depend_pauses(const st_order *order, st_arena *arena, st_dependencie
         }
     }
     free(p.ready_ns);
+    free(p.ends);
 }
 
 /*

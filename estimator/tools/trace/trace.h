@@ -433,19 +433,18 @@ typedef struct st_trace_graph {
  */
 st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph,
                               st_errors *errors) ST_NODISCARD;
-/* The same without some dependencies, whose waits take no time. */
+/* The same without some dependencies, whose waits take no time. `shed`: the set, of which nothing
+ * is kept that a replay does not need; NULL: all is. */
 enum {
     ST_GRAPH_WITHOUT_SYNC = 1,    /* of the host on the GPU */
     ST_GRAPH_WITHOUT_STREAMS = 2, /* of a stream on computation of another one */
     ST_GRAPH_WITHOUT_DELAYS = 4   /* as st_trace_graph_delays leaves them out; of a path alone */
 };
-/* `shed`: the set, of which nothing is kept that a replay does not need; NULL: all is. */
 st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without, st_trace_set *shed,
                                       st_trace_graph **graph, st_errors *errors) ST_NODISCARD;
 void st_trace_graph_destroy(st_trace_graph *graph); /* NULL is fine */
 
-/* With `keep`, delays are as recorded, as they are at first; without, only as long as the usual
- * gap in a queue: what the dependencies alone explain. */
+/* Delays as recorded, or only as long as the usual gap in a queue: what dependencies explain. */
 st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *errors) ST_NODISCARD;
 
 /*

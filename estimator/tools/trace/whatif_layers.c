@@ -329,10 +329,11 @@ static void check_found(st_whatif *w, size_t rank, double given)
     if (own->layers == 0 && given > 0)
         st_whatif_refuse(
             w,
-            "%s: no kernels repeat layer by layer in a job of %.0f layers" ST_EXPECTED
+            "%s: no kernels repeat layer by layer in a job of %.0f layers%s" ST_EXPECTED
             "the number of the recorded job, with at least 2 layers on a GPU or 1 on every stage "
             "of a pipeline",
-            file_of(w, rank), given);
+            file_of(w, rank), given,
+            given == 1 ? ", and a single one does not show where it begins and ends" : "");
     else if (own->layers == 0)
         st_whatif_refuse(w,
                          "%s: no kernels repeat layer by layer" ST_EXPECTED "--have model.layers=N",
