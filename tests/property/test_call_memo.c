@@ -36,7 +36,6 @@ TEST(rows_get_their_own_values)
         const size_t range = call % 3 == 0 ? MANY : FEW; /* of which some share a place */
         const bool fails = random_below(random, 20) == 0;
         const double *columns[COLUMNS];
-        uint32_t asked[ST_CALL_ROWS];
         double answers[ST_CALL_ROWS];
         double values[ST_CALL_ROWS];
         for (size_t i = 0; i < COLUMNS; i++) {
@@ -47,11 +46,11 @@ TEST(rows_get_their_own_values)
                     numbers[i][r] = random_below(random, 2) == 0 ? -0.0 : (double)NAN;
             }
         }
-        size_t count = st_call_memo_begin(memo, &one, provider, COLUMNS, columns, rows, asked);
+        size_t count = st_call_memo_begin(memo, &one, provider, COLUMNS, columns, rows);
         assert_true(count <= rows);
         for (size_t i = 0; i < count; i++) {
-            assert_true(asked[i] < rows && (i == 0 || asked[i] > asked[i - 1]));
-            answers[i] = value_of(provider, columns, asked[i]);
+            assert_true(one.asked[i] < rows && (i == 0 || one.asked[i] > one.asked[i - 1]));
+            answers[i] = value_of(provider, columns, one.asked[i]);
         }
         st_call_memo_end(memo, &one, fails ? NULL : answers, values);
         for (size_t r = 0; r < rows && !fails; r++)
@@ -61,7 +60,7 @@ TEST(rows_get_their_own_values)
         rows_in_all += rows;
         asked_in_all += count;
         /* The same single row again is known, unless it failed. */
-        count = st_call_memo_begin(memo, &one, provider, COLUMNS, columns, 1, asked);
+        count = st_call_memo_begin(memo, &one, provider, COLUMNS, columns, 1);
         assert_true(count == 0 || fails || rows > 1);
         const double first = value_of(provider, columns, 0);
         st_call_memo_end(memo, &one, &first, values);

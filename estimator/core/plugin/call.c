@@ -75,11 +75,10 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
     if (rows > ST_REMOTE_ROWS || shown->argument_count > ST_REMOTE_COLUMNS)
         return ST_ERR_PROVIDER;
-    uint32_t asked[ST_REMOTE_ROWS];
     st_memo_call call;
     st_call_memo *memo = st_remote_memo(instance->remote);
     const size_t count =
-        st_call_memo_begin(memo, &call, provider, shown->argument_count, columns, rows, asked);
+        st_call_memo_begin(memo, &call, provider, shown->argument_count, columns, rows);
     if (count == 0) {
         st_call_memo_end(memo, &call, values, values);
         return ST_OK;
@@ -88,7 +87,7 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
     st_remote_lane *lane = st_remote_take(instance->remote);
     lane->kind = ST_ISOLATE_EVALUATE;
     lane->provider = (uint32_t)provider;
-    fill_lane(shown, count, asked, columns, lane);
+    fill_lane(shown, count, call.asked, columns, lane);
     if (st_remote_ask(instance->remote, lane)) {
         status = lane->result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
         st_call_memo_end(memo, &call, status == ST_OK ? lane->values : NULL, values);
@@ -120,7 +119,7 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
                                         &unit, NULL) != ST_OK))
                 continue;
             st_buffer_printf(&text, "%s %s = %s", before, argument->name,
-                             st_quantity_format(columns[i][asked[0]], &unit, ST_STYLE_SCALED,
+                             st_quantity_format(columns[i][call.asked[0]], &unit, ST_STYLE_SCALED,
                                                 number, sizeof number));
             before = ",";
         }

@@ -101,8 +101,7 @@ static bool same_row(const answered *one, const answered *other)
 }
 
 size_t st_call_memo_begin(st_call_memo *memo, st_memo_call *call, size_t provider,
-                          size_t column_count, const double *const *columns, size_t rows,
-                          uint32_t *asked)
+                          size_t column_count, const double *const *columns, size_t rows)
 {
     call->rows = rows;
     call->asked_count = 0;
@@ -126,7 +125,7 @@ size_t st_call_memo_begin(st_call_memo *memo, st_memo_call *call, size_t provide
         }
         call->asked_of[r] = (uint32_t)call->asked_count;
         call->place_of[call->asked_count] = number;
-        asked[call->asked_count++] = (uint32_t)r;
+        call->asked[call->asked_count++] = (uint32_t)r;
     }
     (void)pthread_mutex_unlock(&memo->lock);
     return call->asked_count;

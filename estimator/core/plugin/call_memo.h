@@ -25,6 +25,7 @@ void st_call_memo_destroy(st_call_memo *memo); /* NULL is fine */
 typedef struct st_memo_call {
     size_t rows;
     size_t asked_count;
+    uint32_t asked[ST_CALL_ROWS];    /* numbers of the rows that are asked */
     uint32_t place_of[ST_CALL_ROWS]; /* in the table, of an asked row */
     uint32_t asked_of[ST_CALL_ROWS]; /* of a row that is not known */
     double known[ST_CALL_ROWS];
@@ -32,12 +33,11 @@ typedef struct st_memo_call {
 
 /*
  * Rows of a call, at most ST_CALL_ROWS, columns that are NULL have no values: finds which differ
- * from all that was answered, and returns how many. asked[i] is the i-th of them. Each call that
- * has begun has to end.
+ * from all that was answered, call->asked, and returns how many. Each call that has begun has to
+ * end.
  */
 size_t st_call_memo_begin(st_call_memo *memo, st_memo_call *call, size_t provider,
-                          size_t column_count, const double *const *columns, size_t rows,
-                          uint32_t *asked);
+                          size_t column_count, const double *const *columns, size_t rows);
 /* The values of all rows from those of the rows that were asked; NULL: there was no answer. */
 void st_call_memo_end(st_call_memo *memo, const st_memo_call *call, const double *answers,
                       double *values);
