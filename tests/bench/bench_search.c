@@ -96,7 +96,15 @@ static sweep_time time_sweep(bench *own, const st_space *space, bool kept_alone)
     st_space_worker *worker = st_space_worker_create(space);
     demand(worker != NULL, "out of memory", own->errors);
     worker->kept_alone = kept_alone;
-    st_space_run(worker, 0, 1); /* programs are laid out now */
+    /* Programs are laid out where a row is kept, at the latest. */
+    for (uint64_t first = 0; first < space->rows && result.kept == 0; first += ST_SPACE_BLOCK) {
+        const uint64_t left = space->rows - first;
+        const size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+        st_space_run(worker, first, rows);
+        for (size_t row = 0; row < rows; row++)
+            result.kept += worker->reasons[row] == ST_REASON_NONE ? 1 : 0;
+    }
+    result.kept = 0;
     uint64_t before = atomic_load(&allocations);
     double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (uint64_t first = 0; first < space->rows; first += ST_SPACE_BLOCK) {
