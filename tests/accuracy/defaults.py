@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a user gets who gives a model, a plan and GPUs alone, beside what validation knows of the same rows.
+"""What a user gets who gives a model, a plan and GPUs alone, next to what validation knows of the same rows.
 
     defaults.py STEPTIME SOURCE_ROOT DATA
 

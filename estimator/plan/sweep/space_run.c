@@ -211,7 +211,7 @@ static bool is_flat(const st_space *space)
     return space->request.zip || space->rows != space->total || space->variant_count > 1;
 }
 
-/* The values of the inputs that an axis drives; NULL: these differ, or there is no memory. */
+/* The values of the inputs that an axis drives; NULL: these differ, or memory ran out. */
 static const double *list_values(const st_space_worker *worker, size_t axis, uint8_t *lists)
 {
     const st_space *space = worker->space;

@@ -76,8 +76,8 @@ static void note_error(st_log_writer *writer)
     errno = error;
 }
 
-/* Puts the window's records into the log. Whether it has all of them tells the log's length, and a
- * reader then reads the other window, which is empty. */
+/* Puts the window's records into the log. A log whose length says that it has all of them sends its
+ * reader to the other window, which is empty. */
 static bool write_window(st_log_writer *writer)
 {
     st_log_record *other = writer->tail + (writer->windows + 1) % 2 * ST_LOG_WINDOW_RECORDS;
