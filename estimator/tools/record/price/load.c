@@ -231,6 +231,31 @@ static void order_by_time(st_run *run, st_worker *worker, st_arena *scratch)
     worker->calls = sorted;
 }
 
+/* The shapes of launches, whose calls are in the order of the logs still. */
+static void shape_launches(run_loader *loader, const st_memory_ranges *ranges, st_worker *worker,
+                           uint32_t *shapes, size_t launches)
+{
+    for (size_t i = 0; i < launches; i++)
+        shapes[i] = shape_launch(loader, ranges, i);
+    size_t launch = 0;
+    for (size_t i = 0; i < worker->call_count; i++)
+        if (worker->calls[i].record->kind == ST_LOG_LAUNCH)
+            worker->calls[i].shape = shapes[st_memory_ranges_launch(ranges, launch++)];
+}
+
+/* The rank in the largest communicator, where the environment has none. */
+static int64_t rank_of(const st_worker *worker)
+{
+    int64_t most = 0;
+    int64_t rank = worker->header.rank;
+    for (size_t i = 0; i < worker->comm_count && worker->header.rank < 0; i++)
+        if (worker->comms[i].ranks > most && worker->comms[i].rank >= 0) {
+            most = worker->comms[i].ranks;
+            rank = worker->comms[i].rank;
+        }
+    return rank;
+}
+
 static st_status read_process(run_loader *loader, const logged_process *process, st_worker *worker)
 {
     const log_file *first = &loader->files[process->first];
@@ -271,20 +296,16 @@ static st_status read_process(run_loader *loader, const logged_process *process,
         st_log_destroy(log);
     }
     size_t launches = 0;
-    if (status == ST_OK && !st_memory_ranges_settle(ranges, &launches))
+    uint32_t *shapes = NULL;
+    if (status == ST_OK && st_memory_ranges_settle(ranges, &launches))
+        shapes = st_arena_alloc(scratch, launches + 1, sizeof *shapes);
+    if (status == ST_OK && shapes == NULL)
         status = st_out_of_memory(loader->errors);
     if (status != ST_OK) {
         st_arena_destroy(scratch);
         return status;
     }
-    /* The shapes of launches, whose calls are in the order of the logs still. */
-    uint32_t *shapes = st_arena_alloc(scratch, launches + 1, sizeof *shapes);
-    for (size_t i = 0; i < launches; i++)
-        shapes[i] = shape_launch(loader, ranges, i);
-    size_t launch = 0;
-    for (size_t i = 0; i < worker->call_count; i++)
-        if (worker->calls[i].record->kind == ST_LOG_LAUNCH)
-            worker->calls[i].shape = shapes[st_memory_ranges_launch(ranges, launch++)];
+    shape_launches(loader, ranges, worker, shapes, launches);
     st_measured_threads threads = {.count = process->count, .capacity = process->count};
     threads.numbers = st_arena_alloc(loader->run->arena, process->count, sizeof *threads.numbers);
     for (size_t i = 0; i < process->count; i++)
@@ -293,15 +314,7 @@ static st_status read_process(run_loader *loader, const logged_process *process,
     if (process->count > 1 || worker->thread_count > 1)
         order_by_time(loader->run, worker, scratch);
     st_arena_destroy(scratch);
-    /* The rank in the largest communicator, where the environment has none. */
-    int64_t most = 0;
-    int64_t rank = worker->header.rank;
-    for (size_t i = 0; i < worker->comm_count && worker->header.rank < 0; i++)
-        if (worker->comms[i].ranks > most && worker->comms[i].rank >= 0) {
-            most = worker->comms[i].ranks;
-            rank = worker->comms[i].rank;
-        }
-    worker->rank = rank;
+    worker->rank = rank_of(worker);
     return ST_OK;
 }
 
