@@ -370,6 +370,14 @@ static const char *origin_of(hf_layers *layers)
     return "the layers of the architecture";
 }
 
+static bool has_dense(const st_layer_kinds *kinds)
+{
+    for (size_t i = 0; i < kinds->count; i++)
+        if (!kinds->moe[i])
+            return true;
+    return false;
+}
+
 void hf_read_layers(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
@@ -415,7 +423,7 @@ void hf_read_layers(hf_reader *reader)
     read_moe(&layers);
     /* A layer without experts is as wide as the file says, whatever it says of experts. */
     if ((reader->family->traits & HF_GATED) != 0 && st_draft_count(draft, ST_KEY_MODEL_FFN) == 0 &&
-        memchr(layers.kinds.moe, false, layers.kinds.count) != NULL)
+        has_dense(&layers.kinds))
         hf_put_field(reader, ST_KEY_MODEL_FFN, "intermediate_size", true);
     if (st_layer_kinds_of(&layers.kinds, 'g') > 0)
         hf_put_linear(reader);
