@@ -153,8 +153,9 @@ static st_status run_exhaustive(runner *self, st_search_result *result)
     st_results *found = &result->found;
     /* Steps of many rows cost less for each; where rows are few, or a plugin's are slow, threads
      * and processes need blocks enough. */
-    const bool many = search->space->plugin_count == 0 &&
-                      search->rows / (uint64_t)self->processes->count >= 64 * ST_SPACE_MOST_ROWS;
+    const bool many =
+        search->space->plugin_count == 0 &&
+        search->rows / (uint64_t)self->processes->count >= UINT64_C(64) * ST_SPACE_MOST_ROWS;
     self->block_rows = many ? ST_SPACE_MOST_ROWS : ST_SPACE_BLOCK;
     uint64_t blocks = self->search->rows / self->block_rows + 1;
     self->threads = st_threads(self->search->request.threads);
