@@ -93,8 +93,8 @@ def workbook(st, root, work):
 
 
 WORK = [job, texts, unknown, sweep, arrow, search, provider, refined, recording, validation, exported, workbook]
-# libxlsxwriter does not ask whether it got memory, and crashes.
-CRASHES = {('workbook', 'memory')}
+# libxlsxwriter and NumPy do not ask everywhere whether they got memory, and crash.
+CRASHES = {('workbook', 'memory'), ('arrow', 'memory')}
 
 
 class Faults:

@@ -477,6 +477,22 @@ TEST_WITH(negative_times_are_refused, setup, teardown)
     }
 }
 
+/* Of a line, in nanoseconds: sums of them would be none. */
+TEST_WITH(times_beyond_a_lifetime_are_refused, setup, teardown)
+{
+    static const uint64_t lines_ns[] = {INT64_MAX, (uint64_t)INT64_MIN};
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(lines_ns); i++) {
+        add_name(self, 4, 9, "train");
+        add_event_of(self, &(made_event){.line = "main", .metadata = 9}, lines_ns[i],
+                     (const uint64_t[]){2385, 385});
+        end_plane(self, "/host:CPU");
+        assert_refused(self, ST_ERR_LIMIT, "a time beyond 73 years");
+        st_buffer_free(&self->space);
+        st_errors_clear(self->errors);
+    }
+}
+
 /* ---- files ---- */
 
 static const char *write_profile(const char *ending, const char *bytes, size_t length)
