@@ -80,8 +80,8 @@ def refer_parameters(r):
 def refer_stages(r):
     x = r.x
     given = (1 if x.first_layers > 0 else 0) + (1 if x.last_layers > 0 else 0)
-    # embedding and output layer count as a layer each where only that fills all chunks
-    ends = 1 if (x.p > 1 and given == 0 and not x.hybrid and x.L % (x.p * x.v) != 0
+    # of interleaved stages, embedding and output layer count as a layer each where only that fills all chunks
+    ends = 1 if (x.p > 1 and x.v > 1 and given == 0 and not x.hybrid and x.L % (x.p * x.v) != 0
                  and (x.L + 2) % (x.p * x.v) == 0) else 0
     even = ceil((x.L - x.first_layers - x.last_layers + 2 * ends) / max(x.p - given, 1))
     r.stage[FIRST] = x.first_layers if x.first_layers > 0 else even - ends

@@ -46,20 +46,15 @@ static int one_of(property_random *random, const int *values, size_t count)
 
 #define ONE_OF(random, values) one_of(random, values, COUNT(values))
 
-/*
- * Layers one after the other; what stages lack in layers the last ones before the last lack. Where
- * only both ends of the model make stages even, each counts as a layer.
- */
+/* Layers one after the other; what stages lack in layers the last ones before the last lack. */
 static void fill_stages(plan *x)
 {
-    int ends = x->pp > 1 && x->layers % x->pp != 0 && (x->layers + 2) % x->pp == 0 ? 1 : 0;
-    int each = (x->layers + 2 * ends + x->pp - 1) / x->pp;
-    int lacks = x->pp > 1 ? each * x->pp - x->layers - 2 * ends : 0;
+    int each = (x->layers + x->pp - 1) / x->pp;
+    int lacks = x->pp > 1 ? each * x->pp - x->layers : 0;
     int layer = 0;
     for (int stage = 0; stage < x->pp; stage++) {
         bool shorter = stage + 1 < x->pp ? stage > 0 && stage + 1 + lacks >= x->pp : false;
-        bool is_end = stage == 0 || stage + 1 == x->pp;
-        int own = each - (shorter ? 1 : 0) - (is_end ? ends : 0);
+        int own = each - (shorter ? 1 : 0);
         for (int i = 0; i < own && layer < x->layers; i++)
             x->stage_of[layer++] = stage;
     }

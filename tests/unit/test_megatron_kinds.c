@@ -610,7 +610,8 @@ TEST_OF(replicas_sum_their_gradients_once, fixture *own, set_up, tear_down)
            (36e-6 + 8 * 5.3e-6 + 2 * 0.75 * bytes / (0.92 * 371e9 / 8)) / 3);
 }
 
-/* 126 layers, embedding and loss count as one each: 128 on 16 stages, also where nobody says so. */
+/* 126 layers, embedding and loss count as one each: 128 on 16 stages, and on interleaved ones also
+ * where nobody says so. */
 TEST_WITH(ends_count_as_layers, set_up, tear_down)
 {
     static const char plan[] = "batch.global=32 parallel.tp=8 parallel.dp=1 parallel.zero=0 ";
@@ -621,7 +622,8 @@ TEST_WITH(ends_count_as_layers, set_up, tear_down)
         {"parallel.pp=16 cluster.nodes=16 parallel.account_embedding=true "
          "parallel.account_loss=true",
          7, 8},
-        {"parallel.pp=16 cluster.nodes=16", 7, 8},
+        {"parallel.pp=16 parallel.virtual_stages=4 cluster.nodes=16", 7, 8},
+        {"parallel.pp=16 cluster.nodes=16", 8, 8},
         {"parallel.pp=9 cluster.nodes=9", 14, 14},
         {"parallel.pp=11 cluster.nodes=11", 12, 12},
     };

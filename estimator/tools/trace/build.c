@@ -228,7 +228,7 @@ typedef struct thread_builder {
 
 static void add_cut(thread_builder *t, const cut *one)
 {
-    st_xdone(ST_ROOM(t->cuts, t->count, t->capacity));
+    st_xdone(ST_ROOM(t->cuts, t->count, t->capacity) && t->cuts != NULL);
     t->cuts[t->count++] = *one;
 }
 
