@@ -104,9 +104,9 @@ static bool add_start(st_memory_ranges *ranges, tensor_start begin)
 
 static bool same_launch(const st_memory_ranges *ranges, const launch *a, const launch *b)
 {
+    const size_t bytes = a->count * sizeof(value);
     return memcmp(a, b, offsetof(launch, first)) == 0 &&
-           memcmp(ranges->values + a->first, ranges->values + b->first, a->count * sizeof(value)) ==
-               0;
+           (bytes == 0 || memcmp(&ranges->values[a->first], &ranges->values[b->first], bytes) == 0);
 }
 
 /* The last launch has all its values; it goes again where there is an equal one. */
