@@ -3,7 +3,7 @@
  * See guard.h. What is global here is what a handler of a signal, the end of a thread and the end
  * of the process have to find.
  */
-#define _GNU_SOURCE /* O_PATH, uselocale; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* O_PATH, uselocale, unshare; NOLINT(bugprone-reserved-identifier) */
 
 #include "base/guard.h"
 
@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -399,6 +400,19 @@ static struct msghdr message_with(parked *control, struct iovec *byte)
                            .msg_controllen = sizeof control->bytes};
 }
 
+static bool send_parked(int stream)
+{
+    char one = 'r';
+    struct iovec byte = {&one, 1};
+    parked control = {0};
+    struct msghdr message = message_with(&control, &byte);
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&control.header), &stream, sizeof stream);
+    return sendmsg(parking[0], &message, MSG_DONTWAIT) == 1;
+}
+
 static void close_parking(void)
 {
     for (size_t i = 0; i < ST_COUNT(parking); i++) {
@@ -417,15 +431,7 @@ void st_guard_stdout_park(void)
         parking[i] = fcntl(pair[i], F_DUPFD_CLOEXEC, FIRST_COPY);
         (void)close(pair[i]);
     }
-    char one = 'r';
-    struct iovec byte = {&one, 1};
-    parked control = {0};
-    struct msghdr message = message_with(&control, &byte);
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(&control.header), &result_stream, sizeof result_stream);
-    if (parking[0] < 0 || parking[1] < 0 || sendmsg(parking[0], &message, MSG_DONTWAIT) != 1) {
+    if (parking[0] < 0 || parking[1] < 0 || !send_parked(result_stream)) {
         close_parking();
         return;
     }
@@ -434,19 +440,28 @@ void st_guard_stdout_park(void)
     result_stream = -1;
 }
 
-int st_guard_stdout(void)
+/* The stream's descriptor out of the socket, -1 where somebody has closed it. */
+static int receive_parked(void)
 {
-    if (result_stream >= 0 || parking[1] < 0)
-        return result_stream;
+    int stream = -1;
     char one = 0;
     struct iovec byte = {&one, 1};
     parked control = {0};
     struct msghdr message = message_with(&control, &byte);
+    if (recvmsg(parking[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == 1 &&
+        message.msg_controllen == sizeof control.bytes && control.header.cmsg_type == SCM_RIGHTS)
+        memcpy(&stream, CMSG_DATA(&control.header), sizeof stream);
+    return stream;
+}
+
+int st_guard_stdout(void)
+{
+    if (result_stream >= 0 || parking[1] < 0)
+        return result_stream;
     (void)close(parking[0]); /* room for one more, where a plugin has taken all */
     parking[0] = -1;
-    if (recvmsg(parking[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == 1 &&
-        message.msg_controllen == sizeof control.bytes && control.header.cmsg_type == SCM_RIGHTS) {
-        memcpy(&result_stream, CMSG_DATA(&control.header), sizeof result_stream);
+    result_stream = receive_parked();
+    if (result_stream >= 0) {
         (void)close(parking[1]);
         int aside = fcntl(result_stream, F_DUPFD_CLOEXEC, FIRST_ASIDE);
         if (aside >= 0) {
@@ -458,6 +473,59 @@ int st_guard_stdout(void)
     }
     parking[1] = -1;
     return result_stream;
+}
+
+typedef struct lone_write {
+    const char *data;
+    size_t length;
+    bool has_written; /* or tried to */
+    int fault;
+} lone_write;
+
+static int write_all(int stream, const char *data, size_t length)
+{
+    while (length > 0) {
+        const ssize_t written = write(stream, data, length);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        if (written > 0) {
+            data += written;
+            length -= (size_t)written;
+        }
+    }
+    return 0;
+}
+
+/* On a thread whose table of descriptors is its own: no other thread's code can write to it. */
+static void *write_alone(void *argument)
+{
+    lone_write *work = argument;
+#if defined(__linux__)
+    if (unshare(CLONE_FILES) != 0)
+        return NULL;
+#else
+    return NULL;
+#endif
+    (void)close(STDIN_FILENO); /* room for one, where a plugin has taken all */
+    const int stream = receive_parked();
+    work->has_written = stream >= 0;
+    if (stream >= 0) {
+        work->fault = write_all(stream, work->data, work->length);
+        (void)send_parked(stream);
+    }
+    return NULL;
+}
+
+int st_guard_stdout_write(const char *data, size_t length)
+{
+    lone_write work = {.data = data, .length = length};
+    pthread_t thread;
+    const bool is_parked = result_stream < 0 && parking[0] >= 0 && parking[1] >= 0;
+    if (is_parked && pthread_create(&thread, NULL, write_alone, &work) == 0)
+        (void)pthread_join(thread, NULL);
+    if (work.has_written)
+        return work.fault;
+    return write_all(st_guard_stdout(), data, length);
 }
 
 int st_guard_stdout_close(void)

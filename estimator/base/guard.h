@@ -15,6 +15,7 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/resource.h>
 
 enum { ST_GUARD_TIMERS = 3, ST_GUARD_LIMITS = 5 };
@@ -66,6 +67,8 @@ int st_guard_stdout(void);
 /* Puts it where no code can write to it, until it is asked for: while plugins run before a result.
  */
 void st_guard_stdout_park(void);
+/* Writes all of it: 0 or an errno. While it is parked, no code of other threads gets to it. */
+int st_guard_stdout_write(const char *data, size_t length);
 int st_guard_stdout_close(void); /* results end here; 0 or an errno */
 bool st_guard_is_stdout(const char *path);
 

@@ -261,8 +261,7 @@ st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestio
 int cli_exit_code(const cli_run *run, st_status status);
 
 /* output.c */
-bool cli_open_streams(void);                           /* false: standard output was closed */
-int cli_write_stdout(const char *data, size_t length); /* 0 or an errno */
+bool cli_open_streams(void); /* false: standard output was closed */
 /* Whether all files that the command line names for results can be written, before any work. */
 st_status cli_check_results(cli_run *run) ST_NODISCARD;
 /*

@@ -27,20 +27,6 @@ bool cli_open_streams(void)
     return stdout_open;
 }
 
-int cli_write_stdout(const char *data, size_t length)
-{
-    while (length > 0) {
-        ssize_t written = write(st_guard_stdout(), data, length);
-        if (written < 0 && errno != EINTR)
-            return errno;
-        if (written > 0) {
-            data += written;
-            length -= (size_t)written;
-        }
-    }
-    return 0;
-}
-
 void cli_limits_shown(cli_run *run)
 {
     run->warnings_shown =
@@ -97,8 +83,10 @@ static st_status write_text(cli_run *run)
     if (run->result.length == 0 || run->called)
         return ST_OK;
     if (file == NULL || strcmp(file, "-") == 0) {
-        int fault =
-            run->stdout_closed ? EBADF : cli_write_stdout(run->result.data, run->result.length);
+        (void)st_guard_stdout(); /* no code of others runs now */
+        int fault = run->stdout_closed
+                        ? EBADF
+                        : st_guard_stdout_write(run->result.data, run->result.length);
         if (fault == 0) /* some file systems report a full disk only now */
             fault = st_guard_stdout_close();
         if (fault == 0)

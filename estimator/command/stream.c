@@ -37,7 +37,7 @@ st_status cli_stream_write(void *context, const char *data, size_t length)
         return st_output_append(stream->file, data, length, stream->run->errors);
     if (stream->run->stdout_closed)
         return fail(stream, EBADF);
-    const int fault = cli_write_stdout(data, length);
+    const int fault = st_guard_stdout_write(data, length);
     st_guard_stdout_park(); /* the rows to come are other code's, too */
     return fault == 0 ? ST_OK : fail(stream, fault);
 }

@@ -14,6 +14,8 @@ class Client:
         self.number = 0
         self.buffer = b""
         self.notes = []
+        self.version = 0
+        self.versions = {}  # of the text that each file was sent with last
 
     def raw(self, data):
         self.process.stdin.write(data)
@@ -55,10 +57,11 @@ class Client:
             self.notes.append(message)
 
     def diagnostics(self, uri):
-        """The next ones of a file."""
+        """The next ones of a file as it was sent last."""
         while True:
             for index, message in enumerate(self.notes):
-                if message.get("params", {}).get("uri") == uri:
+                params = message.get("params", {})
+                if params.get("uri") == uri and params.get("version", self.version) >= self.versions.get(uri, 0):
                     return self.notes.pop(index)["params"]["diagnostics"]
             self.notes.append(self.receive())
 
@@ -67,11 +70,18 @@ class Client:
         self.note("initialized")
         return answer["result"]
 
+    def next_version(self, uri):
+        self.version += 1
+        self.versions[uri] = self.version
+        return self.version
+
     def open(self, uri, text):
-        self.note("textDocument/didOpen", textDocument={"uri": uri, "languageId": "yaml", "version": 1, "text": text})
+        self.note("textDocument/didOpen",
+                  textDocument={"uri": uri, "languageId": "yaml", "version": self.next_version(uri), "text": text})
 
     def change(self, uri, text):
-        self.note("textDocument/didChange", textDocument={"uri": uri, "version": 2}, contentChanges=[{"text": text}])
+        self.note("textDocument/didChange", textDocument={"uri": uri, "version": self.next_version(uri)},
+                  contentChanges=[{"text": text}])
 
     def at(self, method, uri, position, **params):
         return self.ask("textDocument/" + method, textDocument={"uri": uri},

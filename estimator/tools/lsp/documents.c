@@ -177,13 +177,13 @@ static size_t restore_nul(char *text)
     return length;
 }
 
-bool st_documents_put(st_documents *documents, const char *uri, const char *text)
+st_document *st_documents_put(st_documents *documents, const char *uri, const char *text)
 {
     st_document *document = st_documents_find(documents, uri);
     if (document == NULL) {
         document = documents->count < ST_DOCUMENTS_MAX ? make_document(uri) : NULL;
         if (document == NULL)
-            return false;
+            return NULL;
         documents->items[documents->count++] = document;
     }
     char *copy = strdup(text);
@@ -194,13 +194,13 @@ bool st_documents_put(st_documents *documents, const char *uri, const char *text
     } else if (document->text == NULL) {
         documents->count--;
         free_document(document);
-        return false;
+        return NULL;
     }
     find_kind(document);
     update_edited(documents);
     for (size_t i = 0; i < documents->count; i++) /* others may include it */
         documents->items[i]->is_due = true;
-    return copy != NULL;
+    return copy != NULL ? document : NULL;
 }
 
 void st_documents_close(st_documents *documents, const char *uri)

@@ -21,7 +21,8 @@ typedef struct st_document {
     char *path;
     char *text; /* NUL-terminated */
     size_t length;
-    bool is_due; /* its diagnostics are older than its text */
+    size_t version; /* the editor's number of its text; 0: it gave none */
+    bool is_due;    /* its diagnostics are older than its text */
     st_document_kind kind;
     const char *section;   /* of a part: "cluster.gpu" */
     const st_sheet *sheet; /* a sheet: when it was last right; a job: its own; NULL: none so far */
@@ -41,8 +42,9 @@ typedef struct st_documents {
     size_t count;
 } st_documents;
 
-/* Opens a file or replaces its text; false where there are too many or the URI is not a file's. */
-bool st_documents_put(st_documents *documents, const char *uri, const char *text);
+/* Opens a file or replaces its text; NULL where there are too many, the URI is not a file's or
+ * memory ran out. */
+st_document *st_documents_put(st_documents *documents, const char *uri, const char *text);
 void st_documents_close(st_documents *documents, const char *uri);
 st_document *st_documents_find(const st_documents *documents, const char *uri);
 void st_documents_free(st_documents *documents);

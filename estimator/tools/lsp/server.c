@@ -244,6 +244,8 @@ static void publish(const st_document *document, const st_errors *errors, st_buf
     st_buffer_text(&body, "{\"jsonrpc\":\"2.0\",\"method\":\"textDocument/publishDiagnostics\","
                           "\"params\":{\"uri\":");
     st_buffer_json_string(&body, document->uri);
+    if (document->version > 0)
+        st_buffer_printf(&body, ",\"version\":%zu", document->version);
     st_buffer_text(&body, ",\"diagnostics\":[");
     const size_t begun = body.length;
     for (size_t i = 0; errors != NULL && i < st_errors_size(errors); i++) {
@@ -361,12 +363,18 @@ static void end_server(const message *asked)
     asked->server->has_ended = true;
 }
 
+static void put_text(const message *asked, const char *uri, const char *text)
+{
+    st_document *document =
+        uri != NULL && text != NULL ? st_documents_put(&asked->server->documents, uri, text) : NULL;
+    if (document != NULL && !find_count(asked->params, "textDocument/version", &document->version))
+        document->version = 0;
+}
+
 static void open_document(const message *asked)
 {
-    const char *uri = find_text(asked->params, "textDocument/uri");
-    const char *text = find_text(asked->params, "textDocument/text");
-    if (uri != NULL && text != NULL)
-        (void)st_documents_put(&asked->server->documents, uri, text);
+    put_text(asked, find_text(asked->params, "textDocument/uri"),
+             find_text(asked->params, "textDocument/text"));
 }
 
 /* The last change counts: each has the whole text. */
@@ -378,8 +386,8 @@ static void change_document(const message *asked)
                                find(changes->last, "range") == NULL
                            ? find_text(changes->last, "text")
                            : NULL;
-    if (uri != NULL && text != NULL && st_documents_find(&asked->server->documents, uri) != NULL)
-        (void)st_documents_put(&asked->server->documents, uri, text);
+    if (uri != NULL && st_documents_find(&asked->server->documents, uri) != NULL)
+        put_text(asked, uri, text);
 }
 
 static void close_document(const message *asked)
