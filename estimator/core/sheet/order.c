@@ -254,9 +254,87 @@ st_status st_order_functions(const st_sheet *sheet, st_arena *arena, size_t **or
     return sort_nodes(&walk, sheet->function_count, order);
 }
 
+/* Where the sheet's own order has cells, and who reads them besides formulas. */
+typedef struct st_seats {
+    const st_sheet *sheet;
+    const st_bindings *bindings;
+    size_t *seats; /* per cell, from 1 */
+    size_t *last;  /* per function: the seat of the last cell that providers read in a call; from 1,
+                      0: not looked at */
+} st_seats;
+
+static size_t last_read(const st_seats *self, const st_sheet_function *function,
+                        const st_provider *provider)
+{
+    size_t last = 0;
+    for (size_t i = 0; provider != NULL && i < provider->argument_count; i++) {
+        const st_read read = st_provider_read(self->sheet, function, provider, i);
+        if (read.kind == ST_READ_CELL && self->seats[read.index] > last)
+            last = self->seats[read.index];
+    }
+    return last;
+}
+
+static size_t last_of_call(const st_seats *self, size_t index)
+{
+    const st_sheet *sheet = self->sheet;
+    const st_provider *provider = self->bindings->functions[index];
+    const size_t owner = sheet->cell_count + index;
+    if (self->last[index] > 0)
+        return self->last[index] - 1;
+    size_t last = last_read(self, &sheet->functions[index], provider);
+    const bool has_formula = provider == NULL || provider->fallback;
+    for (size_t i = sheet->first_reads[owner]; has_formula && i < sheet->first_reads[owner + 1];
+         i++) {
+        const size_t inner = last_of_call(self, sheet->reads[i] / 2);
+        last = inner > last ? inner : last;
+    }
+    self->last[index] = last + 1;
+    return last;
+}
+
+/* Whether the sheet's own order suits what providers read, too, as it mostly does: then nobody has
+ * to walk. */
+static bool suits(const st_seats *self)
+{
+    const st_sheet *sheet = self->sheet;
+    for (size_t i = 0; i < sheet->cell_count; i++)
+        self->seats[sheet->cell_order[i]] = i + 1;
+    size_t last = 0; /* of all calls */
+    for (size_t i = 0; i < sheet->function_count; i++) {
+        const size_t called = last_of_call(self, i);
+        last = called > last ? called : last;
+    }
+    for (size_t i = 0; i < sheet->cell_count; i++) {
+        const st_provider *provider = self->bindings->cells[i];
+        if (last_read(self, NULL, provider) >= self->seats[i])
+            return false;
+        const bool has_formula = provider == NULL || provider->fallback;
+        for (size_t k = sheet->first_reads[i];
+             has_formula && self->seats[i] <= last && k < sheet->first_reads[i + 1]; k++)
+            if (sheet->reads[k] % 2 != 0 &&
+                last_of_call(self, sheet->reads[k] / 2) >= self->seats[i])
+                return false;
+    }
+    return true;
+}
+
 st_status st_order_cells(const st_sheet *sheet, const st_bindings *bindings, st_arena *arena,
                          size_t **order, st_errors *errors)
 {
+    if (sheet->cell_order != NULL && bindings != NULL) {
+        const st_seats self = {
+            .sheet = sheet,
+            .bindings = bindings,
+            .seats = st_arena_alloc(arena, sheet->cell_count + 1, sizeof *self.seats),
+            .last = st_arena_alloc(arena, sheet->function_count + 1, sizeof *self.last)};
+        if (self.seats == NULL || self.last == NULL)
+            return st_out_of_memory(errors);
+        if (suits(&self)) {
+            *order = sheet->cell_order;
+            return ST_OK;
+        }
+    }
     st_walk walk = {.sheet = sheet, .bindings = bindings, .arena = arena, .errors = errors};
     return sort_nodes(&walk, sheet->cell_count, order);
 }
