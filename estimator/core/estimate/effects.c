@@ -192,7 +192,8 @@ st_status st_estimate_find_effects(st_estimate *estimate, bool whole, st_arena *
     trials tests = {
         .estimate = estimate,
         .effects = st_arena_alloc(arena, count + 1, sizeof *tests.effects),
-        .workspace = st_workspace_create(estimate->program),
+        .workspace = estimate->workspace != NULL ? estimate->workspace
+                                                 : st_workspace_create(estimate->program),
         .columns = malloc((count + 1) * sizeof *tests.columns),
         .given = malloc(ROWS * sizeof *tests.given),
         .outputs = malloc((outputs + 1) * sizeof *tests.outputs),
@@ -213,7 +214,8 @@ st_status st_estimate_find_effects(st_estimate *estimate, bool whole, st_arena *
     if (status == ST_OK)
         estimate->effects = tests.effects;
 cleanup:
-    st_workspace_destroy(tests.workspace);
+    if (tests.workspace != estimate->workspace)
+        st_workspace_destroy(tests.workspace);
     free(tests.columns);
     free(tests.given);
     free(tests.outputs);

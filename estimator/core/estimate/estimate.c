@@ -365,6 +365,7 @@ st_status st_estimate_compile(const st_estimate *estimate, st_arena *arena,
                                         .output_count = count,
                                         .unjudged = estimate->aside_count,
                                         .given = estimate->alone ? &given : NULL,
+                                        .few_rows = estimate->alone,
                                         .providers = estimate->providers,
                                         .provider_count = estimate->provider_count,
                                         .checks_warn = estimate->checks_warn};
@@ -396,6 +397,7 @@ void st_estimate_take(st_estimate *estimate, const st_ready_program *ready)
         estimate->shown[i].value =
             st_sheet_known(estimate->sheet, estimate->shown[i].name, ready->values[i]);
     estimate->program = ready->program;
+    estimate->workspace = ready->workspace;
     estimate->values = ready->values;
     estimate->checks = ready->checks;
 }
@@ -425,6 +427,7 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
     if (status == ST_OK)
         status = st_estimate_compare_formulas(estimate, arena, errors);
     st_workspace_destroy(ready.workspace);
+    estimate->workspace = NULL;
     return status;
 }
 
@@ -464,6 +467,7 @@ st_status st_estimate_compile_names(const st_estimate *estimate, const char *con
     const st_program_options options = {.outputs = names,
                                         .output_count = count,
                                         .given = estimate->alone ? &given : NULL,
+                                        .few_rows = estimate->alone,
                                         .providers = estimate->providers,
                                         .provider_count = estimate->provider_count,
                                         .without_checks = true};

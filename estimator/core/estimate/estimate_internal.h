@@ -54,7 +54,8 @@ struct st_estimate {
     const st_refinement *refinements; /* that the plugins come from */
     size_t refinement_count;
     const st_program *program;
-    st_shown *shown; /* the program's outputs */
+    st_workspace *workspace; /* that ran the program for the present inputs; NULL: none did */
+    st_shown *shown;         /* the program's outputs */
     size_t shown_count;
     const char *const *aside; /* its outputs behind them, for whoever knows of them */
     size_t aside_count;

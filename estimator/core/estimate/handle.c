@@ -82,6 +82,7 @@ void st_handle_forget(st_estimate_handle *handle)
     handle->has_extras = false;
     handle->generation++;
     estimate->values = NULL;
+    estimate->workspace = NULL;
     estimate->checks = NULL;
     estimate->effects = NULL;
     estimate->refined = NULL;

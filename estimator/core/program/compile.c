@@ -302,8 +302,11 @@ static st_status emit(st_program *program, const st_lowering *lowering, const ui
             constant_program->constants[constant_program->constant_count++] = value->constant;
         }
     }
-    if (!emit_instructions(&emitter) || !emit_calls(&emitter) || !allocate_registers(&emitter) ||
-        !st_program_group(program, graph->arena))
+    if (!emit_instructions(&emitter) || !emit_calls(&emitter) || !allocate_registers(&emitter))
+        return st_out_of_memory(errors);
+    program->instructions[program->instruction_count].op = ST_OP_CONSTANT; /* ends the list */
+    program->grouped = program->instructions;
+    if (!program->options.few_rows && !st_program_group(program, graph->arena))
         return st_out_of_memory(errors);
     for (size_t i = 0; i < root_count; i++) {
         st_program_output *output = i < program->output_count

@@ -38,8 +38,9 @@ typedef struct st_program_call {
 struct st_program {
     const st_sheet *sheet;
     st_program_options options;   /* for compiling again when something is to be explained */
-    st_instruction *instructions; /* in the graph's order, for blocks */
-    st_instruction *grouped;      /* by operation, for single rows; one of ST_OP_CONSTANT ends it */
+    st_instruction *instructions; /* in the graph's order, for blocks; each of the two lists
+                                     is ended by one of ST_OP_CONSTANT */
+    st_instruction *grouped;      /* by operation, for single rows; the same where they are few */
     size_t instruction_count;
     double *constants;
     size_t constant_count;

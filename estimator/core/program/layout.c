@@ -7,6 +7,8 @@
 #include "program/scalar.h"
 #include "program/workspace.h"
 
+#include <string.h>
+
 /* What the failures learn of a check, from its block or once and for all. */
 static void check_output(st_workspace *workspace, uint32_t slot, size_t output,
                          const st_column *column, const st_targets *targets)
@@ -51,14 +53,29 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
     }
 }
 
-/* Whether an output that is written, or the failures, show a slot. */
-static bool is_shown(const st_workspace *workspace, uint32_t slot, const st_targets *targets)
+/* Marks the slots that an output that is written, or the failures, show; nothing else yet. */
+static void need_outputs(st_workspace *workspace, const st_targets *targets)
 {
-    uint32_t next = workspace->first_output[slot];
-    while (next != 0 && st_target_of(workspace, targets, next - 1) == NULL &&
-           (next <= workspace->program->output_count || targets->failures == NULL))
-        next = workspace->next_output[next - 1];
-    return next != 0;
+    const st_program *program = workspace->program;
+    memset(workspace->needed, 0, program->slot_count * sizeof *workspace->needed);
+    memset(workspace->last_use, 0, program->slot_count * sizeof *workspace->last_use);
+    for (size_t i = 0; i < program->output_count; i++)
+        if (st_target_of(workspace, targets, i) != NULL)
+            workspace->needed[program->outputs[i].slot] = true;
+    for (size_t i = 0; i < program->check_count; i++)
+        if (targets->failures != NULL ||
+            st_target_of(workspace, targets, program->output_count + i) != NULL)
+            workspace->needed[program->checks[i].slot] = true;
+}
+
+/* Whether the scalars are those of a row whose other inputs are the same, and all of them. */
+static bool is_settled_row(const st_workspace *workspace, const st_column *inputs)
+{
+    bool same = workspace->has_row && (workspace->rerun == NULL || !workspace->rerun->is_short);
+    for (size_t i = 0; i < workspace->program->sheet->input_count && same; i++)
+        same = inputs[i].stride != 0 ||
+               memcmp(&workspace->scalars[i], inputs[i].values, sizeof(double)) == 0;
+    return same;
 }
 
 /* The same in all rows, and in all runs until the next layout. */
@@ -89,21 +106,20 @@ const uint32_t *st_layout_branch(const st_workspace *workspace, const st_instruc
 /* Whether the result differs from row to row. */
 static bool result_varies(const st_workspace *workspace, const st_instruction *instruction)
 {
-    const uint32_t *branch = st_layout_branch(workspace, instruction);
-    if (branch != NULL)
-        return workspace->varies[*branch];
-    if (is_decided(workspace, instruction))
-        return false;
     const bool *varies = workspace->varies;
-    if (instruction->op == ST_OP_CALL) {
+    const st_op op = instruction->op;
+    if (op == ST_OP_CALL) {
         const st_program_call *call = &workspace->program->calls[instruction->a];
         for (size_t i = 0; i < call->provider->argument_count; i++)
             if (varies[call->arguments[i]])
                 return true;
         return false;
     }
-    return varies[instruction->a] || (instruction->op >= ST_OP_ADD && varies[instruction->b]) ||
-           (instruction->op == ST_OP_SELECT && varies[instruction->c]);
+    if (!varies[instruction->a] && !(op >= ST_OP_ADD && varies[instruction->b]) &&
+        !(op == ST_OP_SELECT && varies[instruction->c]))
+        return false;
+    const uint32_t *branch = st_layout_branch(workspace, instruction);
+    return branch != NULL ? varies[*branch] : !is_decided(workspace, instruction);
 }
 
 void st_layout_settle(st_workspace *workspace, const st_instruction *instruction)
@@ -254,8 +270,9 @@ static void list_scalars(st_workspace *workspace)
 
 void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
 {
-    workspace->has_row = false;
     const st_program *program = workspace->program;
+    /* What settles is there already, and stays the row's. */
+    workspace->has_row = is_settled_row(workspace, inputs);
     workspace->step_count = 0;
     workspace->fetch_count = 0;
     workspace->copy_count = 0;
@@ -280,15 +297,12 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
         workspace->varies[instruction->target] = result_varies(workspace, instruction);
-        if (!workspace->varies[instruction->target])
+        if (!workspace->varies[instruction->target] && !workspace->has_row)
             st_layout_settle(workspace, instruction);
     }
     /* Marks what the outputs depend on once the settled conditions have chosen: steps, and
      * scalars that change with the inputs of some level. */
-    for (uint32_t i = 0; i < program->slot_count; i++) {
-        workspace->needed[i] = is_shown(workspace, i, targets);
-        workspace->last_use[i] = 0;
-    }
+    need_outputs(workspace, targets);
     for (size_t i = program->instruction_count; i-- > 0;) {
         const st_instruction *instruction = &program->instructions[i];
         look search = {workspace, (uint32_t)i + 1};
@@ -306,7 +320,8 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
             add_step(workspace, instruction);
         if (needed && instruction->op == ST_OP_CALL && !workspace->varies[instruction->target])
             workspace->scalar_calls[workspace->scalar_call_count++] = (uint32_t)i;
-        write_outputs(workspace, instruction->target, NULL, targets);
+        if (workspace->first_output[instruction->target] != 0)
+            write_outputs(workspace, instruction->target, NULL, targets);
     }
     list_scalars(workspace);
 }

@@ -389,6 +389,7 @@ void st_paced_run(st_workspace *workspace, const st_paced *paced)
                           .refused = paced->refused};
     if (paced->rows == 0)
         return;
+    workspace->has_row = false;
     st_alike_forget(workspace);
     if (paced->level == 0) {
         st_layout_make(workspace, paced->inputs, &targets);

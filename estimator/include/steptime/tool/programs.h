@@ -14,8 +14,10 @@ typedef struct st_program_options {
     size_t unjudged; /* the last outputs, which may lack a value without being wrong */
     const st_provider *const *providers;
     size_t provider_count;
-    bool without_checks;          /* leave the sheet's checks out */
-    bool checks_warn;             /* a check that fails is a warning, whatever its level */
+    bool without_checks; /* leave the sheet's checks out */
+    bool checks_warn;    /* a check that fails is a warning, whatever its level */
+    bool few_rows; /* single rows will be few: they run in the order of blocks, which costs nothing
+                      to find */
     const struct st_given *given; /* whose denials leave members out; NULL: none is left out */
 } st_program_options;
 
