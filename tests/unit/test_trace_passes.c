@@ -154,7 +154,7 @@ TEST_WITH(test_changes, make_errors, drop_errors)
     ask(WITH("parallel.tp=2", "parallel.dp=2"), WITH("parallel.dp=4"),
         lead + passes + 1.5 * GRADIENTS + ADAM, "rings", *state);
     ask(nothing, WITH("batch.micro_batches=3"), lead + 3 * passes + GRADIENTS + ADAM,
-        "further micro-batches last as the recorded ones", *state);
+        "the optimizer begins with", *state);
     ask(nothing, WITH("parallel.pp=5", "batch.micro_batches=3", "pipeline.schedule=gpipe"),
         (lead + GRADIENTS + ADAM) / 5 + (3 + 4) * passes / 5, "gpipe schedule", *state);
 }

@@ -237,6 +237,7 @@ static bool is_complete(const st_draft *draft)
 static st_trace_kind kept_kind(const reader *r, const st_draft *draft)
 {
     static const char step[] = "ProfilerStep";
+    static const char optimizer[] = "Optimizer.step";
     if (draft->phase != 'X' || !draft->has_category)
         return ST_TRACE_KINDS;
     st_trace_kind kind = kind_of(st_scan_text(&r->scan, draft->category), draft->category.length);
@@ -244,6 +245,9 @@ static st_trace_kind kept_kind(const reader *r, const st_draft *draft)
                    memcmp(st_scan_text(&r->scan, draft->name), step, sizeof step - 1) == 0;
     if (kind == ST_TRACE_OPERATOR && is_step)
         return ST_TRACE_STEP;
+    if (kind == ST_TRACE_STEP && draft->name.length >= sizeof optimizer - 1 &&
+        memcmp(st_scan_text(&r->scan, draft->name), optimizer, sizeof optimizer - 1) == 0)
+        return ST_TRACE_RANGE;
     return kind == ST_TRACE_STEP && !is_step ? ST_TRACE_KINDS : kind;
 }
 
@@ -267,7 +271,7 @@ static bool take_event(reader *r, const st_draft *draft, st_trace_kind kind)
                                 .detail = ST_TRACE_NONE,
                                 .kind = (uint8_t)kind};
         r->store->trace.has_decimals = r->store->trace.has_decimals || draft->has_decimals;
-        if (kind == ST_TRACE_OPERATOR && r->without_operators)
+        if ((kind == ST_TRACE_OPERATOR || kind == ST_TRACE_RANGE) && r->without_operators)
             return true;
         return intern(r, draft->name, &event.name) &&
                find_track(r, draft,

@@ -30,6 +30,7 @@ typedef enum st_trace_kind {
     ST_TRACE_SYNC,     /* a record of the profiler on what waits for what (cuda_sync) */
     ST_TRACE_OPERATOR, /* of the framework, on a thread */
     ST_TRACE_STEP,     /* ProfilerStep#N */
+    ST_TRACE_RANGE,    /* Optimizer.step, around operators */
     ST_TRACE_KINDS
 } st_trace_kind;
 
@@ -211,8 +212,7 @@ typedef struct st_trace_options {
     bool partial;
     bool details;           /* keep frames and allocations, too */
     bool without_operators; /* they are for the task graph alone */
-    bool
-        apart; /* GPUs that one process drives are ranks of their own, as merged ranks always are */
+    bool apart;  /* GPUs that one process drives are ranks of their own, as merged ones are */
     size_t part; /* of a file of several ranks: which one, from 1 on; 0: the file as it is */
     const struct st_visitor *visitor; /* who looks at every event; see scan.h */
     const st_trace_classes *classes;  /* of kernels; NULL: the library's */

@@ -88,11 +88,27 @@ typedef struct st_whatif_stages {
     size_t link_count;
 } st_whatif_stages;
 
+/* GPU tasks by launch, from first to before end. */
+typedef struct st_micro_span {
+    uint32_t first;
+    uint32_t end;
+} st_micro_span;
+
+/* The micro-batches of a rank, step by step. */
+typedef struct st_micros {
+    size_t steps;
+    size_t each; /* of a step */
+    st_micro_span *items;
+    size_t count;
+    bool reduces; /* the collectives of a single one are those of its pass backward alone */
+} st_micros;
+
 typedef struct st_whatif {
     st_trace_graph *graph;
     st_replay *replay;
     st_whatif_values values;
     st_repeats *repeats; /* by rank */
+    st_micros *micros;   /* by rank, by what the optimizer shows; NULL: by layers */
     st_whatif_stages stages;
     uint32_t folded;     /* layers that a repetition is, 0: one */
     double layer_growth; /* new layers over recorded ones, alike on every stage */
@@ -161,6 +177,11 @@ void st_whatif_find_layers(st_whatif *w);
 size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace, bool alternate);
 /* Of a rank (an index) how many micro-batches each step has; refuses where that is unknown. */
 void st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros);
+/* Finds micro-batches by the optimizer, in w->micros; false where the recording does not show it.
+ */
+bool st_whatif_find_micros(st_whatif *w);
+/* Those of a rank (an index), or by its layers; refuses where both are unknown. */
+st_micros st_whatif_micros_of(st_whatif *w, size_t rank);
 /* Another number of micro-batches, and no other pipeline. */
 bool st_whatif_adds_micros(const st_whatif *w);
 

@@ -262,13 +262,12 @@ static int64_t over_ns(const stretcher *s, uint32_t end, bool hands_over)
     return host == ST_TASK_NONE ? 0 : st_replay_task(s->w->replay, host).end_ns;
 }
 
-static void add_step(stretcher *s, const st_repeat *runs, size_t micros)
+static void add_step(stretcher *s, const st_micro_span *spans, size_t micros)
 {
     double set = s->w->values.set[ST_WHATIF_MICROS];
     double factor = micros > 1 ? (set - 1) / (double)(micros - 1) : set;
-    const st_repeat *backward = &runs[2 * micros - 1];
-    uint32_t end = micros > 1 ? backward[-1].first : st_repeat_end(backward);
-    add_part(s, &(part){runs[0].first, end, true, factor});
+    uint32_t end = micros > 1 ? spans[micros - 1].first : spans[0].end;
+    add_part(s, &(part){spans[0].first, end, true, factor});
 }
 
 /* --- stretching --------------------------------------------------------------------------------
@@ -289,11 +288,9 @@ const double *st_whatif_stretch(st_whatif *w, size_t rank)
         }
     }
     if (st_whatif_adds_micros(w) && !w->repeats_micros) {
-        size_t steps = 0;
-        size_t micros = 0;
-        st_whatif_micros(s.w, rank, &steps, &micros);
-        for (size_t i = 0; i < steps && s.w->status == ST_OK; i++)
-            add_step(&s, s.repeats->items + 2 * micros * i, micros);
+        const st_micros found = st_whatif_micros_of(w, rank);
+        for (size_t i = 0; i < found.steps && w->status == ST_OK; i++)
+            add_step(&s, found.items + found.each * i, found.each);
     }
     for (size_t p = 0; p < s.count; p++)
         for (uint32_t i = s.parts[p].first; i < s.parts[p].end; i++)

@@ -431,6 +431,8 @@ void st_whatif_find_layers(st_whatif *w)
                   w->stages.count <= 1;
     w->repeats = st_xalloc(w->arena, rank_count(w), sizeof *w->repeats);
     find_ranks(w, given);
+    if (w->status == ST_OK && passes && st_whatif_adds_micros(w))
+        passes = !st_whatif_find_micros(w);
     for (size_t i = 0; i < rank_count(w) && w->status == ST_OK && grows; i++)
         check_repeats(w, i);
     for (size_t i = 0; i < rank_count(w) && w->status == ST_OK && (grows || passes); i++)

@@ -197,47 +197,37 @@ static bool plan_layers(planner *p)
 
 /* --- micro-batches ---------------------------------------------------------------------------- */
 
-static size_t count_collectives(const planner *p, const st_repeat *run)
+/* `spans`: the micro-batches of a step. */
+static void plan_step(planner *p, const st_micros *found, const st_micro_span *spans,
+                      uint32_t copies)
 {
-    const st_trace *trace = p->w->graph->set->ranks[p->rank];
-    size_t count = 0;
-    for (uint32_t i = run->first; i < st_repeat_end(run); i++)
-        count += trace->events[p->repeats->tasks[i]].class_ == ST_TRACE_COMMUNICATION;
-    return count;
-}
-
-/* `runs`: forward and backward passes of a step in turn. */
-static void plan_step(planner *p, const st_repeat *runs, size_t micros, uint32_t copies)
-{
-    const st_repeat *forward = &runs[micros > 1 ? 2 * (micros - 2) : 0];
-    st_repeat_unit unit = {
-        .rank = p->rank, .from_ns = launch_ns(p, forward->first), .copies = copies};
+    const st_micro_span *one = &spans[found->each > 1 ? found->each - 2 : 0];
+    st_repeat_unit unit = {.rank = p->rank, .from_ns = launch_ns(p, one->first), .copies = copies};
     if (unit.from_ns < 0) {
         st_whatif_refuse(p->w, "the call that launches a micro-batch is not recorded");
         return;
     }
-    if (micros > 1) {
-        unit.to_ns = launch_ns(p, forward[2].first);
+    if (found->each > 1) {
+        unit.to_ns = launch_ns(p, one[1].first);
     } else {
         /* Where a step's last micro-batch is over on the thread that began it: as far as that
          * thread goes before it launches the next kernel, or waits for the GPU. */
-        const st_repeat *backward = &forward[1];
         const st_graph_arrays graph = st_graph_arrays_of(p->w->graph->graph);
         const st_trace_rank *rank = &p->w->graph->ranks[p->rank];
-        st_task_id host = rank->hosts[p->repeats->tasks[forward->first]];
+        st_task_id host = rank->hosts[p->repeats->tasks[one->first]];
         uint32_t resource = graph.resource[host];
         st_task_id next = st_graph_last_task(p->w->graph->graph, resource);
-        for (uint32_t i = forward->first; i < p->repeats->task_count; i++) {
-            st_task_id one = rank->hosts[p->repeats->tasks[i]];
-            if (one == ST_TASK_NONE || graph.resource[one] != resource)
+        for (uint32_t i = one->first; i < p->repeats->task_count; i++) {
+            st_task_id own = rank->hosts[p->repeats->tasks[i]];
+            if (own == ST_TASK_NONE || graph.resource[own] != resource)
                 continue;
-            if (i >= st_repeat_end(backward)) {
-                next = one;
+            if (i >= one->end) {
+                next = own;
                 break;
             }
-            host = one;
+            host = own;
         }
-        int64_t backward_ns = launch_ns(p, st_repeat_end(backward) - 1);
+        int64_t backward_ns = launch_ns(p, one->end - 1);
         for (st_task_id task = host + 1; task <= next; task++) {
             bool for_gpu = false;
             for (uint32_t i = graph.before_first[task]; i < graph.before_first[task + 1]; i++)
@@ -248,7 +238,7 @@ static void plan_step(planner *p, const st_repeat *runs, size_t micros, uint32_t
             }
         }
         unit.to_ns = st_replay_task(p->w->replay, next).end_ns;
-        unit.reduces = count_collectives(p, forward) == 0 && count_collectives(p, &forward[1]) > 0;
+        unit.reduces = found->reduces;
     }
     if (unit.to_ns > unit.from_ns)
         add_unit(p, &unit);
@@ -260,16 +250,14 @@ static void plan_micros(planner *p)
     double set = w->values.set[ST_WHATIF_MICROS];
     w->repeats_micros = true;
     for (size_t rank = 0; rank < w->graph->set->count && w->status == ST_OK; rank++) {
-        size_t micros = 0;
-        size_t steps = 0;
         take_rank(p, rank);
-        st_whatif_micros(w, rank, &steps, &micros);
-        if (w->status == ST_OK && (set < (double)micros || fmod(set, 1) != 0))
+        const st_micros found = st_whatif_micros_of(w, rank);
+        if (w->status == ST_OK && (set < (double)found.each || fmod(set, 1) != 0))
             w->repeats_micros = false;
-        for (size_t i = 0; i < steps && w->repeats_micros && w->status == ST_OK; i++)
-            if (set > (double)micros)
-                plan_step(p, p->repeats->items + 2 * micros * i, micros,
-                          (uint32_t)set - (uint32_t)micros);
+        for (size_t i = 0; i < found.steps && w->repeats_micros && w->status == ST_OK; i++)
+            if (set > (double)found.each)
+                plan_step(p, &found, found.items + found.each * i,
+                          (uint32_t)set - (uint32_t)found.each);
     }
 }
 
