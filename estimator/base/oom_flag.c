@@ -22,14 +22,19 @@ void st_oom_note(void)
     (void)atomic_fetch_add_explicit(&lacked, 1, memory_order_relaxed);
 }
 
+unsigned long st_oom_count(void)
+{
+    return atomic_load_explicit(&lacked, memory_order_relaxed);
+}
+
 void st_oom_begin(void)
 {
-    before = atomic_load_explicit(&lacked, memory_order_relaxed);
+    before = st_oom_count();
 }
 
 bool st_oom_happened(void)
 {
-    return atomic_load_explicit(&lacked, memory_order_relaxed) != before;
+    return st_oom_count() != before;
 }
 
 void st_oom_note_errno(int fault)

@@ -21,6 +21,8 @@ void st_oom_note_errno(int fault); /* an errno: notes that of memory */
 /* What happened before, on whatever thread, does not affect what this thread does from now on. */
 void st_oom_begin(void);
 bool st_oom_happened(void);
+/* How often memory was lacking, on any thread: for one call among others. */
+unsigned long st_oom_count(void);
 
 /* opendir, which allocates. */
 DIR *st_open_folder(const char *path);

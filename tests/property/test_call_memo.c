@@ -7,6 +7,9 @@
 
 #include "plugin/call_memo.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 enum { CALLS = 20000, COLUMNS = 3, FEW = 40, MANY = 100000 };
 
 /* Differs wherever an argument does, also in its sign, and between a NaN and a column that lacks.
@@ -69,6 +72,94 @@ TEST(rows_get_their_own_values)
     }
     assert_true(asked_in_all < rows_in_all * 2 / 3);
     st_call_memo_destroy(memo);
+}
+
+/* A provider of few columns is none of many whose last ones are 0. */
+TEST(providers_with_other_columns_are_others)
+{
+    static const double zeros[COLUMNS] = {0};
+    static st_memo_call one;
+    (void)state;
+    st_call_memo *memo = st_call_memo_create();
+    for (size_t provider = 0; provider < 40; provider++)
+        for (size_t count = 0; count <= COLUMNS; count++)
+            for (size_t given = 0; given < 1U << count; given++) {
+                const double *columns[COLUMNS];
+                const double answer = (double)(provider * 100 + count * 10 + given);
+                double value = 0;
+                for (size_t i = 0; i < count; i++)
+                    columns[i] = (given >> i & 1U) != 0 ? &zeros[i] : NULL;
+                assert_int_equal(st_call_memo_begin(memo, &one, provider, count, columns, 1), 1);
+                st_call_memo_end(memo, &one, &answer, &value);
+                assert_true(value == answer);
+            }
+    st_call_memo_destroy(memo);
+}
+
+enum { THREADS = 8, SHARED_CALLS = 3000 };
+
+typedef struct asker {
+    st_call_memo *memo;
+    property_random random;
+    const char *fault;
+    size_t known;
+    st_memo_call call;
+} asker;
+
+/* Asks for rows that the others ask for as well; some of its calls fail, some take their time. */
+static void *ask_many(void *context)
+{
+    asker *self = context;
+    double numbers[COLUMNS][ST_CALL_ROWS];
+    double answers[ST_CALL_ROWS];
+    double values[ST_CALL_ROWS];
+    for (size_t call = 0; call < SHARED_CALLS && self->fault == NULL; call++) {
+        const size_t provider = random_below(&self->random, 3);
+        const size_t rows = 1 + random_below(&self->random, 16);
+        const bool fails = random_below(&self->random, 20) == 0;
+        const double *columns[COLUMNS];
+        for (size_t i = 0; i < COLUMNS; i++) {
+            columns[i] = numbers[i];
+            for (size_t r = 0; r < rows; r++)
+                numbers[i][r] = (double)random_below(&self->random, i == 0 ? FEW : 2);
+        }
+        size_t count =
+            st_call_memo_begin(self->memo, &self->call, provider, COLUMNS, columns, rows);
+        for (size_t i = 0; i < count; i++)
+            answers[i] = value_of(provider, columns, self->call.asked[i]);
+        if (call % 4 == 0)
+            (void)sched_yield();
+        st_call_memo_end(self->memo, &self->call, fails ? NULL : answers, values);
+        for (size_t r = 0; r < rows && !fails; r++)
+            if (values[r] != value_of(provider, columns, r))
+                self->fault = "a row has another row's value";
+        self->known += rows - count;
+    }
+    return NULL;
+}
+
+TEST(threads_share_answers)
+{
+    property_random *random = *state;
+    for (size_t threads = 2; threads <= THREADS; threads *= 2) {
+        static asker askers[THREADS];
+        pthread_t running[THREADS];
+        size_t known = 0;
+        st_call_memo *memo = st_call_memo_create();
+        for (size_t i = 0; i < threads; i++) {
+            askers[i] = (asker){.memo = memo, .random = *random};
+            askers[i].random.state += i * 2385;
+            assert_int_equal(pthread_create(&running[i], NULL, ask_many, &askers[i]), 0);
+        }
+        for (size_t i = 0; i < threads; i++) {
+            assert_int_equal(pthread_join(running[i], NULL), 0);
+            if (askers[i].fault != NULL)
+                fail_msg("%zu threads: %s", threads, askers[i].fault);
+            known += askers[i].known;
+        }
+        assert_true(known > threads * SHARED_CALLS);
+        st_call_memo_destroy(memo);
+    }
 }
 
 TEST(texts_are_those_of_their_rows)

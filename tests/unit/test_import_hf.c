@@ -491,6 +491,24 @@ TEST(missing_fields_are_named_together)
                    "'v_head_dim' is missing");
 }
 
+/* As transformers has it: null is the hidden size over the heads, 0 only where a class says so. */
+TEST(heads_of_no_width_are_those_of_their_class)
+{
+    expect_refusal(st_import_hf, "{" LLAMA ",\n\"head_dim\": 0}", ST_ERR_VALUE,
+                   "source:3: field 'head_dim' cannot be used; found 0; expected a whole number "
+                   "from 1 to 1e9");
+    import_case *with = import_good(st_import_hf, "{" LLAMA ", \"head_dim\": null}");
+    expect_key(with, "model.head_dim", NULL);
+    import_end(with);
+    with = import_good(
+        st_import_hf,
+        "{\"model_type\": \"mistral\", \"hidden_size\": 4096, \"num_hidden_layers\": 2,"
+        "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, \"intermediate_size\": 9,"
+        "\"vocab_size\": 9, \"head_dim\": 0}");
+    expect_key(with, "model.head_dim", "0");
+    import_end(with);
+}
+
 TEST(values_that_do_not_fit_are_refused)
 {
     expect_refusal(st_import_hf, "{" LLAMA ",\n\"num_key_value_heads\": 5}", ST_ERR_VALUE,

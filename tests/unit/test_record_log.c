@@ -5,6 +5,7 @@
 #include "record/log.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MANY = 40000 }; /* more records than two windows of the writer hold */
@@ -244,6 +245,23 @@ TEST_WITH(test_string_begins_twice, make_fixture, drop_fixture)
     write_log(*state, 3, true);
     overwrite(*state, 512 + 64L * 2 + 4, &(uint32_t){0}, 4); /* its part */
     assert_non_null(strstr(refused(*state), "before the previous one is complete"));
+}
+
+/* A pipe would be waited for. */
+TEST_OF(test_pipes_are_refused, fixture *own, make_fixture, drop_fixture)
+{
+    char tail[sizeof own->path + sizeof ST_LOG_TAIL];
+    st_log *log = NULL;
+    (void)snprintf(tail, sizeof tail, "%s" ST_LOG_TAIL, own->path);
+    write_log(own, 3, true);
+    assert_int_equal(mkfifo(tail, 0600), 0);
+    assert_int_equal(st_log_open(own->path, &log, own->errors), ST_ERR_IO);
+    assert_non_null(strstr(said(own->errors), "7-9.steplog.tail: error: cannot read the log: not a "
+                                              "regular file"));
+    assert_int_equal(unlink(own->path), 0);
+    assert_int_equal(rename(tail, own->path), 0);
+    assert_int_equal(st_log_open(own->path, &log, own->errors), ST_ERR_IO);
+    assert_null(log);
 }
 
 TEST_OF(test_list, fixture *own, make_fixture, drop_fixture)

@@ -98,6 +98,23 @@ TEST_OF(faulty_stacks_are_refused, fixture *own, set_up, tear_down)
         "number from 0 to 1\n");
 }
 
+/* Found when the stack is read, whatever the plan. */
+TEST_OF(cut_layouts_are_refused, fixture *own, set_up, tear_down)
+{
+    static const char *const cut[] = {"16=", "16=; auto", "16=Et|tL; 8=", "auto; 8=Et|tL",
+                                      "0=Et|tL"};
+    static const char *const shown[] = {"16=", "16=", "8=", "auto", "0=Et|tL"};
+    write_stacks(own);
+    for (size_t i = 0; i < sizeof cut / sizeof cut[0]; i++)
+        assert_faults(
+            own, st_arena_printf(own->arena, "stack: {parallel: {layout: \"%s\"}}\n", cut[i]),
+            ST_ERR_SYNTAX,
+            st_arena_printf(own->arena,
+                            "@/job.yaml:1:29: error: a layout of a stack is cut or out of order: "
+                            "found '%s', expected STAGES=LAYOUT; ...; LAYOUT\n",
+                            shown[i]));
+}
+
 /* Recipes by GPU, experts and release, one inside of another. */
 static void write_recipes(fixture *own)
 {

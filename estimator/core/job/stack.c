@@ -11,6 +11,7 @@
 #include "job/sourced_value.h"
 #include "steptime/keys.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,37 @@ static bool leaves_stages(const st_job *job)
     return stages != NULL && strcmp(stages, "1") != 0;
 }
 
+/* The number of virtual stages before a layout; NaN: the layout has none. */
+static double stages_before(const char **layout)
+{
+    const size_t digits = strspn(*layout, "0123456789");
+    if (digits == 0 || (*layout)[digits] != '=')
+        return NAN;
+    const double count = strtod(*layout, NULL);
+    *layout += digits + 1;
+    return count;
+}
+
+/* Whether each entry has a layout, and all but the last one a number of stages. */
+static void check_layouts(st_loader *loader, const st_job_value *value)
+{
+    for (const char *next = value->text, *entry = next;; entry = next) {
+        const double count = stages_before(&next);
+        const size_t length = strcspn(next, ";");
+        const bool is_last = next[length] == '\0';
+        if (strspn(next, " ") >= length || count == 0 || (isnan(count) && !is_last)) {
+            ST_NOTE(loader, ST_ERR_SYNTAX, value->place,
+                    "a layout of a stack is cut or out of order" ST_FOUND "'%.*s'" ST_EXPECTED
+                    "STAGES=LAYOUT; ...; LAYOUT",
+                    (int)(next + length - entry), entry);
+            return;
+        }
+        if (is_last)
+            return;
+        next += length + strspn(next + length, "; ");
+    }
+}
+
 /* Of layouts for so many virtual stages, "16=Et*4|(t*4|)*14tmL; auto", the one for this plan's. */
 static const char *layout_of_plan(st_loader *loader, const char *layouts)
 {
@@ -135,13 +167,11 @@ static const char *layout_of_plan(st_loader *loader, const char *layouts)
     const double stages = st_job_value_of(loader->job, ST_KEY_PARALLEL_PP)->number *
                           (chunks->origin != ST_ORIGIN_NONE ? chunks->number : 1);
     for (const char *next = layouts; *next != '\0';) {
-        char *behind = NULL;
-        const double count = strtod(next, &behind);
-        const char *text = behind != next && *behind == '=' ? behind + 1 : next;
-        const size_t length = strcspn(text, ";");
-        if (text == next || count == stages)
-            return st_arena_copy(loader->arena, text, length);
-        next = text + length + strspn(text + length, "; ");
+        const double count = stages_before(&next);
+        const size_t length = strcspn(next, ";");
+        if (isnan(count) || count == stages)
+            return st_arena_copy(loader->arena, next, length);
+        next += length + strspn(next + length, "; ");
     }
     return NULL;
 }
@@ -176,9 +206,10 @@ static void fill_keys(st_loader *loader, const st_job *values, st_stack *stack)
                     "model.capacity_factor, "
                     "precision, overlap, constants or gpus",
                     keys[i].path);
-        else if (strcmp(keys[i].path, ST_KEY_PARALLEL_LAYOUT) == 0)
+        else if (strcmp(keys[i].path, ST_KEY_PARALLEL_LAYOUT) == 0) {
+            check_layouts(loader, value);
             stack->layout = leaves_stages(loader->job) ? layout_of_plan(loader, value->text) : NULL;
-        else if (strcmp(keys[i].path, ST_KEY_NAME) != 0 && gives_way(&loader->job->values[i]))
+        } else if (strcmp(keys[i].path, ST_KEY_NAME) != 0 && gives_way(&loader->job->values[i]))
             loader->job->values[i] = from_stack(value, stack);
     }
 }

@@ -15,8 +15,8 @@ typedef struct answered {
     double columns[MOST_COLUMNS];
     double value;
     const st_memo_call *asks; /* the call that asks for it now */
-    uint32_t asked;           /* its place among the rows of that call */
-    uint32_t head; /* provider and the columns that are there, never 0; 0: nobody is here */
+    uint64_t head;  /* provider and the columns that are there, never 0; 0: nobody is here */
+    uint32_t asked; /* its place among the rows of that call */
 } answered;
 
 typedef struct kept_text {
@@ -79,13 +79,14 @@ static uint32_t hash_of(const answered *row, size_t columns)
     return (uint32_t)(hash >> 32);
 }
 
-/* Which provider is asked, and which columns it is given. */
-static uint32_t head_of(size_t provider, size_t column_count, const double *const *columns)
+/* Which provider is asked, and which columns it is given: a bit each, behind one that says how many
+ * there are. */
+static uint64_t head_of(size_t provider, size_t column_count, const double *const *columns)
 {
-    uint32_t head = (uint32_t)provider + 1;
+    uint64_t head = 1;
     for (size_t i = 0; i < column_count; i++)
         head = head << 1 | (columns[i] != NULL ? 1U : 0U);
-    return head;
+    return ((uint64_t)provider + 1) << (MOST_COLUMNS + 1) | head;
 }
 
 static void take_row(answered *row, size_t column_count, const double *const *columns, size_t at)

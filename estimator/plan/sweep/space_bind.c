@@ -524,7 +524,7 @@ static st_status take_plugins(st_space *space, const st_estimate *estimate, st_e
     if (space->refusals == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < space->plugin_count; i++) {
-        space->refusals[i] = st_arena_printf(space->arena, "plugin %s rejects %s",
+        space->refusals[i] = st_arena_printf(space->arena, "plugin %s has no usable value of %s",
                                              space->plugins[i]->source, space->plugins[i]->name);
         if (space->refusals[i] == NULL)
             return st_out_of_memory(errors);

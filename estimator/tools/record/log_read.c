@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,8 +80,31 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
     return ST_OK;
 }
 
+/* NULL with errno. Opening a pipe would wait for whoever writes to it. */
+static FILE *open_regular(const char *path)
+{
+    struct stat file;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return NULL;
+    bool regular = fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode);
+    FILE *stream = regular ? fdopen(descriptor, "rb") : NULL;
+    if (stream == NULL) {
+        int fault = regular ? errno : S_ISDIR(file.st_mode) ? EISDIR : ENOTSUP;
+        (void)close(descriptor);
+        errno = fault;
+    }
+    return stream;
+}
+
+static st_status cannot_read(const char *path, st_errors *errors)
+{
+    return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the log: %s",
+                   errno == ENOTSUP ? "not a regular file" : strerror(errno));
+}
+
 /* The records behind the header: whole windows and the tail, or all that there are. */
-static void find_tail(st_log *log)
+static st_status find_tail(st_log *log, st_errors *errors)
 {
     struct stat file;
     const size_t window = ST_LOG_WINDOW_RECORDS;
@@ -89,9 +113,11 @@ static void find_tail(st_log *log)
         fstat(fileno(log->stream), &file) == 0 && file.st_size >= (off_t)sizeof log->header;
     log->room = sized ? ((size_t)file.st_size - sizeof log->header) / sizeof(st_log_record) : 0;
     log->body = UINT64_MAX;
-    log->tail = path != NULL ? fopen(path, "rb") : NULL;
+    if (path == NULL)
+        return st_out_of_memory(errors);
+    log->tail = open_regular(path);
     if (log->tail == NULL)
-        return;
+        return errno == ENOENT ? ST_OK : cannot_read(path, errors);
     const uint64_t windows = log->room / window;
     log->body = windows * window;
     log->room = (size_t)log->body + window;
@@ -99,6 +125,7 @@ static void find_tail(st_log *log)
         (void)fclose(log->tail);
         log->tail = NULL;
     }
+    return ST_OK;
 }
 
 static bool next_record(st_log *log, st_log_record *into)
@@ -120,13 +147,17 @@ static st_place place_of(const st_log *log)
 
 st_status st_log_open(const char *path, st_log **log, st_errors *errors)
 {
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = open_regular(path);
     if (stream == NULL)
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the log: %s",
-                       strerror(errno));
+        return cannot_read(path, errors);
     st_arena *arena = st_arena_create();
-    st_log *made = st_arena_alloc(arena, 1, sizeof *made);
-    const char *copy = st_arena_copy(arena, path, strlen(path));
+    st_log *made = arena != NULL ? st_arena_alloc(arena, 1, sizeof *made) : NULL;
+    const char *copy = made != NULL ? st_arena_copy(arena, path, strlen(path)) : NULL;
+    if (copy == NULL) {
+        (void)fclose(stream);
+        st_arena_destroy(arena);
+        return st_out_of_memory(errors);
+    }
     *made = (st_log){.stream = stream, .name = copy, .arena = arena};
     st_status status = ST_OK;
     st_log_header *header = &made->header;
@@ -148,7 +179,7 @@ st_status st_log_open(const char *path, st_log **log, st_errors *errors)
         header->device[sizeof header->device - 1] = '\0';
         header->program[sizeof header->program - 1] = '\0';
         header->policy[sizeof header->policy - 1] = '\0';
-        find_tail(made);
+        status = find_tail(made, errors);
     }
     if (status == ST_OK)
         *log = made;
@@ -195,11 +226,15 @@ static st_status begin_string(st_log *log, const st_log_string *string, st_error
     if (number >= log->string_count) {
         char **grown = st_arena_grow(log->arena, log->strings, sizeof *grown, (size_t)number + 1,
                                      &log->string_capacity);
+        if (grown == NULL)
+            return st_out_of_memory(errors);
         memset(grown + log->string_count, 0, (number + 1 - log->string_count) * sizeof *grown);
         log->strings = grown;
         log->string_count = (size_t)number + 1;
     }
     char *text = st_arena_alloc(log->arena, (size_t)string->length + 1, 1);
+    if (text == NULL)
+        return st_out_of_memory(errors);
     log->strings[number] = text;
     log->open_string = number;
     log->open_part = 0;

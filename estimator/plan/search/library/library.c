@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/error_scope.h"
+#include "base/oom_flag.h"
 #include "search/guided/guided_module.h"
 #include "search/search_state.h"
 
@@ -42,6 +43,7 @@ static st_space_request space_of(const st_job_request *request)
 st_status st_grid_open(const st_paths *paths, const st_grid_request *request, st_arena *arena,
                        const st_grid **grid, st_errors *errors)
 {
+    const unsigned long lacked = st_oom_count();
     st_grid *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL)
         return st_out_of_memory(errors);
@@ -62,7 +64,7 @@ st_status st_grid_open(const st_paths *paths, const st_grid_request *request, st
         if (made->reasons[i] == NULL)
             return st_out_of_memory(errors);
     }
-    if (made->reasons == NULL)
+    if (made->reasons == NULL || st_oom_count() != lacked)
         return st_out_of_memory(errors);
     *grid = made;
     return ST_OK;
@@ -287,6 +289,7 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
     st_search_watch watch = {
         .progress = watch_progress, .context = &self, .interrupted = &self.stopped};
     st_best made = {0};
+    const unsigned long lacked = st_oom_count();
     st_status status;
     if (request->minimise != NULL && request->maximise != NULL) {
         status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
@@ -344,6 +347,8 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
     }
     if (status == ST_OK)
         status = fill_plans(&self, &made);
+    if (status == ST_OK && st_oom_count() != lacked) /* a question asked aside may have lacked it */
+        status = st_out_of_memory(errors);
     if (status == ST_OK)
         *best = made;
     return status;

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 
 #include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_DEPTH = 64, SHOWN_BYTES = 40 };
@@ -15,6 +16,7 @@ enum { MOST_DEPTH = 64, SHOWN_BYTES = 40 };
 typedef enum name_kind {
     NAME_VALUE,
     NAME_IMPLIED, /* a table that another one's name implies */
+    NAME_DOTTED,  /* a table that keys with dots make, complete where their own table ends */
     NAME_TABLE,
     NAME_LIST /* of tables */
 } name_kind;
@@ -22,7 +24,8 @@ typedef enum name_kind {
 typedef struct known_name {
     const char *text;
     name_kind kind;
-    size_t tables; /* of a list, so far */
+    size_t tables;  /* of a list, so far */
+    size_t section; /* of a dotted one: the header before it */
     int line;
 } known_name;
 
@@ -32,7 +35,9 @@ typedef struct reader {
     const char *line_start;
     int line;
     unsigned depth;
-    const char *table; /* the values that follow are in it; "" at first */
+    const char *table;  /* the values that follow are in it; "" at first */
+    size_t section;     /* headers so far */
+    size_t table_count; /* in lists of values, so far */
     known_name *names;
     size_t name_count;
     st_index index;
@@ -296,6 +301,19 @@ static void refuse_twice(reader *r, const known_name *known)
                     known->kind == NAME_VALUE ? "key" : "table", known->text, known->line);
 }
 
+/* What a name goes through before its last part: false where it cannot be entered. A header may
+ * enter any table, a dotted key those that nothing else made. */
+static bool enter(const reader *r, known_name *known, bool by_header)
+{
+    if (by_header || known->kind == NAME_VALUE)
+        return known->kind != NAME_VALUE;
+    if (known->kind == NAME_IMPLIED) {
+        known->kind = NAME_DOTTED;
+        known->section = r->section;
+    }
+    return known->kind == NAME_DOTTED && known->section == r->section;
+}
+
 /* A dotted key within a table; what it goes through are tables. `kind` says what it names. */
 static const char *take_name(reader *r, const char *table, name_kind kind)
 {
@@ -316,17 +334,18 @@ static const char *take_name(reader *r, const char *table, name_kind kind)
         if (is_last) {
             if (known == NULL)
                 known = add_name(r, name, kind);
-            else if (kind == NAME_VALUE || known->kind == NAME_VALUE || known->kind == NAME_TABLE ||
-                     (known->kind == NAME_LIST) != (kind == NAME_LIST))
-                refuse_twice(r, known);
-            else
+            else if ((kind == NAME_TABLE && known->kind == NAME_IMPLIED) ||
+                     (kind == NAME_LIST && known->kind == NAME_LIST))
                 known->kind = kind;
-        } else if (known == NULL) {
-            known = add_name(r, name, NAME_IMPLIED);
-        } else if (known->kind == NAME_VALUE) {
-            refuse_twice(r, known);
+            else
+                refuse_twice(r, known);
+        } else {
+            if (known == NULL)
+                known = add_name(r, name, NAME_IMPLIED);
+            if (known != NULL && !enter(r, known, kind != NAME_VALUE))
+                refuse_twice(r, known);
         }
-        if (ok(r) && known->kind == NAME_LIST)
+        if (ok(r) && known != NULL && known->kind == NAME_LIST)
             name = st_arena_printf(r->arena, "%s.%zu", name,
                                    is_last ? known->tables++ : known->tables - 1);
         if (name == NULL)
@@ -340,18 +359,28 @@ static const char *take_name(reader *r, const char *table, name_kind kind)
 /* ---- values ---------------------------------------------------------------------------------- */
 
 #define FIGURES(digits) digits "(_?" digits ")*"
-#define CLOCK           "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?"
+#define HOURS           "([01][0-9]|2[0-3]):[0-5][0-9]"
+#define CLOCK           HOURS ":[0-5][0-9]([.][0-9]+)?"
 #define DECIMAL         FIGURES("[0-9]")
 /* Whole numbers, also of other bases, and others; not "012", "1.", ".5" or "1__0". */
 static const char number_form[] =
     "^([-+]?(inf|nan)|0x" FIGURES("[0-9a-fA-F]") "|0o" FIGURES("[0-7]") "|0b" FIGURES(
         "[01]") "|[-+]?(0|[1-9](_?[0-9])*)([.]" DECIMAL ")?([eE][-+]?" DECIMAL ")?)$";
-static const char word_form[] = "^(true|false|" CLOCK "|[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]" CLOCK
-                                "([Zz]|[-+][0-9]{2}:[0-9]{2})?)?)$";
+static const char word_form[] =
+    "^(true|false|" CLOCK "|[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|"
+    "30)|(0[13578]|1[02])-31|02-29)([Tt ]" CLOCK "([Zz]|[-+]" HOURS ")?)?)$";
 
 static bool has_form(const regex_t *form, const char *text)
 {
     return regexec(form, text, 0, NULL, 0) == 0;
+}
+
+/* Of a word that has its form: whether it is a day that no calendar has. */
+static bool is_no_day(const char *word)
+{
+    const int year = strlen(word) >= 10 && word[4] == '-' ? (int)strtol(word, NULL, 10) : 4;
+    const bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return year == 0 || (!is_leap && strncmp(word + 4, "-02-29", 6) == 0);
 }
 
 /* A number, a truth value or a date, up to what can follow a value. */
@@ -370,7 +399,7 @@ static const char *take_word(reader *r)
     st_buffer_append(&text, from, length);
     const char *word = keep(r, &text);
     const bool counts = has_form(&r->number, word);
-    if (!counts && !has_form(&r->word, word)) {
+    if (!counts && (!has_form(&r->word, word) || is_no_day(word))) {
         refuse(r, "a text in quotes, a number, true, false, a date, a list or a table");
         return "";
     }
@@ -411,18 +440,19 @@ static void take_list(reader *r, st_buffer *list)
 static void take_pair(reader *r, const char *table, st_buffer *list)
 {
     const char *from = r->at;
-    const char *name = list == NULL ? take_name(r, table, NAME_VALUE) : take_part(r);
+    const char *name = take_name(r, table, NAME_VALUE);
     skip_blanks(r);
     if (ok(r) && peek(r) != '=') {
         refuse_at(r, from, "[table] or key = value");
         return;
     }
+    if (!ok(r))
+        return;
     r->at++;
     skip_blanks(r);
     if (list != NULL)
-        st_buffer_printf(list, "%s = ", name);
-    if (ok(r))
-        take_value(r, name, list);
+        st_buffer_printf(list, "%s = ", name + strlen(table) + 1);
+    take_value(r, name, list);
 }
 
 static void take_table(reader *r, const char *name, st_buffer *list)
@@ -430,6 +460,10 @@ static void take_table(reader *r, const char *name, st_buffer *list)
     r->at++;
     skip_blanks(r);
     put(list, "{");
+    if (list != NULL) /* names that no file has keep its keys apart */
+        name = st_arena_printf(r->arena, "\x01%zu", r->table_count++);
+    if (name == NULL)
+        out_of_memory(r);
     for (size_t count = 0; ok(r) && (peek(r) != '}' || count > 0); count++) {
         put(list, count > 0 ? ", " : "");
         take_pair(r, name, list);
@@ -480,6 +514,7 @@ static void take_value(reader *r, const char *name, st_buffer *list)
 static void take_header(reader *r)
 {
     const bool is_list = starts(r, "[[");
+    r->section++;
     r->at += is_list ? 2 : 1;
     r->table = take_name(r, "", is_list ? NAME_LIST : NAME_TABLE);
     if (ok(r) && !starts(r, is_list ? "]]" : "]"))

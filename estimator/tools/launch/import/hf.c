@@ -6,13 +6,15 @@
  * of a learned position table and never a sequence length.
  */
 #include "launch/import/hf.h"
+#include "base/word_sets.h"
 
 #include "steptime/keys.h"
 #include "steptime/quantity.h"
 
 #include <string.h>
 
-#define HEADS "num_attention_heads n_head n_heads num_heads attention_heads"
+#define HEAD_DIM "head_dim kv_channels attention_head_dim"
+#define HEADS    "num_attention_heads n_head n_heads num_heads attention_heads"
 #define KV                                                                                         \
     "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num "                 \
     "num_attention_groups"
@@ -60,6 +62,10 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
     st_draft_put_count(reader->draft, ST_KEY_MODEL_KV_HEADS, node->line, kv, node->name);
 }
 
+/* Whose attention divides the hidden size by the heads where head_dim is 0, as where it is null; no
+ * other can be built with heads of no width. */
+static const char zero_is_unset[] = "ministral ministral3 minimax mistral mixtral";
+
 static void put_attention(hf_reader *reader)
 {
     uint64_t hidden = hf_put_field(reader, ST_KEY_MODEL_HIDDEN, HF_HIDDEN, true);
@@ -80,8 +86,9 @@ static void put_attention(hf_reader *reader)
         (void)hf_find(reader, KV);
         return;
     }
-    uint64_t width = hf_put_field(reader, ST_KEY_MODEL_HEAD_DIM,
-                                  "head_dim kv_channels attention_head_dim", false);
+    const bool is_given = hf_find(reader, HEAD_DIM) != NULL;
+    uint64_t width = hf_put_field(reader, ST_KEY_MODEL_HEAD_DIM, HEAD_DIM,
+                                  is_given && !st_has_word(zero_is_unset, reader->architecture));
     hf_put_field(reader, ST_KEY_MODEL_V_DIM, "v_head_dim", false);
     hf_put_field(reader, ST_KEY_MODEL_Q_LORA, "share_q_dim", false); /* factored attention */
     if (heads > 0)

@@ -192,12 +192,23 @@ static bool is_seen(const struct dl_phdr_info *loaded)
     return false;
 }
 
+static bool holds(const struct dl_phdr_info *loaded, uint64_t address)
+{
+    for (int i = 0; i < loaded->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && address - loaded->dlpi_addr - part->p_vaddr < part->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* All objects but the recorder, whose own functions have the names of what it replaces. */
 static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context)
 {
     (void)bytes;
     (void)context;
     const char *path = loaded->dlpi_name[0] != '\0' ? loaded->dlpi_name : "/proc/self/exe";
-    if (!is_seen(loaded) && strstr(path, "libsteptime-record.so") == NULL) {
+    if (!is_seen(loaded) && !holds(loaded, (uint64_t)(uintptr_t)&version)) {
         object of = {0};
         /* A library of CUDA's by its name: a real one, which a path or a run path led to. A
          * forwarder has no functions. */
@@ -238,12 +249,7 @@ static int hook_loader(struct dl_phdr_info *loaded, size_t bytes, void *context)
     const unsigned char *code = memory_at(_r_debug.r_brk);
     (void)bytes;
     (void)context;
-    bool inside = false;
-    for (int i = 0; i < loaded->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
-        uint64_t offset = _r_debug.r_brk - loaded->dlpi_addr - part->p_vaddr;
-        inside = inside || (part->p_type == PT_LOAD && offset < part->p_memsz);
-    }
+    bool inside = holds(loaded, _r_debug.r_brk);
     bool room =
         memcmp(code, empty, sizeof empty) == 0 || memcmp(code, guarded, sizeof guarded) == 0;
     if (!inside || !room)

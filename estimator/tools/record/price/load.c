@@ -63,6 +63,8 @@ static st_status open_files(run_loader *loader)
         return status;
     loader->files = st_arena_alloc(loader->run->arena, count + 1, sizeof *loader->files);
     loader->processes = st_arena_alloc(loader->run->arena, count + 1, sizeof *loader->processes);
+    if (loader->files == NULL || loader->processes == NULL)
+        return st_out_of_memory(loader->errors);
     for (size_t i = 0; i < count; i++) {
         st_log *log = NULL;
         st_status opened = st_log_open(paths[i], &log, loader->errors);
@@ -159,6 +161,8 @@ static st_status take_record(run_loader *loader, const st_log *log, st_log_recor
                        "the logs of a process are too long" ST_EXPECTED "at most %d calls",
                        ST_WORKERS_MOST_CALLS);
     call->record = st_run_record(loader->run, record);
+    if (call->record == NULL)
+        return st_out_of_memory(loader->errors);
     call->begin_ns = (int64_t)record->begin_ns;
     call->length_ns = record->length_ns;
     if (worker->call_count < worker->call_room) /* not what a program writes meanwhile */
@@ -166,12 +170,15 @@ static st_status take_record(run_loader *loader, const st_log *log, st_log_recor
     return ST_OK;
 }
 
+/* NULL without memory. */
 static loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
 {
     st_run *run = loader->run;
     if (mangled >= loader->kernel_count) {
         size_t count = (size_t)run->names->count + 64;
         loaded_kernel **grown = st_arena_alloc(run->arena, count, sizeof(loaded_kernel *));
+        if (grown == NULL)
+            return NULL;
         for (size_t i = 0; i < loader->kernel_count; i++)
             grown[i] = loader->kernels[i];
         loader->kernels = grown;
@@ -179,6 +186,8 @@ static loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
     }
     if (loader->kernels[mangled] == NULL) {
         loaded_kernel *made = st_arena_alloc(run->arena, 1, sizeof *made);
+        if (made == NULL)
+            return NULL;
         st_kernel_name_read(run->names->texts[mangled], run->arena, &made->name);
         if (loader->options->rules != NULL)
             made->rule = st_rules_find(loader->options->rules, ST_FORM_KERNEL, made->name.name);
@@ -194,6 +203,8 @@ static uint32_t shape_launch(run_loader *loader, const st_memory_ranges *ranges,
     const loaded_kernel *kernel =
         kernel_of(loader, st_memory_ranges_kernel(ranges, launch, &measured));
     uint32_t structures[ST_LAUNCH_STRUCTURES];
+    if (kernel == NULL)
+        return ST_NO_INDEX; /* the arena has failed, which its owner finds */
     st_launch_facts facts = {.name = kernel->name.name, .rule = kernel->rule};
     st_task_shape shape = {.form = ST_FORM_KERNEL, .name = facts.name};
     st_memory_ranges_facts(ranges, launch, &kernel->name, &facts, structures);
@@ -218,17 +229,20 @@ static int order_calls(const void *left, const void *right)
 }
 
 /* Calls of several threads, which are one thread after another, in order of time. */
-static void order_by_time(st_run *run, st_worker *worker, st_arena *scratch)
+static st_status order_by_time(st_run *run, st_worker *worker, st_arena *scratch, st_errors *errors)
 {
     const size_t count = worker->call_count;
     st_worker_call **order = st_arena_alloc(scratch, count + 1, sizeof(st_worker_call *));
     st_worker_call *sorted = st_arena_alloc(run->arena, count + 1, sizeof *sorted);
+    if (order == NULL || sorted == NULL)
+        return st_out_of_memory(errors);
     for (size_t i = 0; i < count; i++)
         order[i] = &worker->calls[i];
     st_sort(order, count, sizeof *order, order_calls);
     for (size_t i = 0; i < count; i++)
         sorted[i] = *order[i];
     worker->calls = sorted;
+    return ST_OK;
 }
 
 /* The shapes of launches, whose calls are in the order of the logs still. */
@@ -256,6 +270,18 @@ static int64_t rank_of(const st_worker *worker)
     return rank;
 }
 
+static st_status join_measured(run_loader *loader, const logged_process *process, st_worker *worker)
+{
+    st_measured_threads threads = {.count = process->count, .capacity = process->count};
+    threads.numbers = st_arena_alloc(loader->run->arena, process->count, sizeof *threads.numbers);
+    if (threads.numbers == NULL)
+        return st_out_of_memory(loader->errors);
+    for (size_t i = 0; i < process->count; i++)
+        threads.numbers[i] = loader->files[process->first + i].header.tid;
+    st_measured_join(loader->run, worker, &threads, &loader->run->lost_tasks);
+    return ST_OK;
+}
+
 static st_status read_process(run_loader *loader, const logged_process *process, st_worker *worker)
 {
     const log_file *first = &loader->files[process->first];
@@ -274,9 +300,12 @@ static st_status read_process(run_loader *loader, const logged_process *process,
                           .thread_count = process->count,
                           .rank_count = 1,
                           .whole = true};
+    records = records < ST_WORKERS_MOST_CALLS ? records : ST_WORKERS_MOST_CALLS;
     worker->call_room = records;
     worker->calls = st_arena_alloc(process->count > 1 ? scratch : loader->run->arena, records + 1,
                                    sizeof *worker->calls);
+    if (worker->calls == NULL)
+        status = st_out_of_memory(loader->errors);
     for (size_t i = 0; i < process->count && status == ST_OK; i++) {
         const log_file *file = first + i;
         uint32_t thread = (uint32_t)i;
@@ -306,16 +335,13 @@ static st_status read_process(run_loader *loader, const logged_process *process,
         return status;
     }
     shape_launches(loader, ranges, worker, shapes, launches);
-    st_measured_threads threads = {.count = process->count, .capacity = process->count};
-    threads.numbers = st_arena_alloc(loader->run->arena, process->count, sizeof *threads.numbers);
-    for (size_t i = 0; i < process->count; i++)
-        threads.numbers[i] = loader->files[process->first + i].header.tid;
-    st_measured_join(loader->run, worker, &threads, &loader->run->lost_tasks);
+    status = join_measured(loader, process, worker);
     if (process->count > 1 || worker->thread_count > 1)
-        order_by_time(loader->run, worker, scratch);
+        st_note(&status, order_by_time(loader->run, worker, scratch, loader->errors));
     st_arena_destroy(scratch);
     worker->rank = rank_of(worker);
-    return ST_OK;
+    return status == ST_OK && st_arena_failed(loader->run->arena) ? st_out_of_memory(loader->errors)
+                                                                  : status;
 }
 
 /* ---- processes that launch others ---- */
@@ -334,12 +360,14 @@ static size_t gpu_calls(const st_worker *worker)
 }
 
 /* Removes such processes, and workers that then represent nobody. */
-static void leave_out(run_loader *loader, uint32_t *of)
+static st_status leave_out(run_loader *loader, uint32_t *of)
 {
     st_run *run = loader->run;
     size_t *used = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *used);
     bool *launchers = st_arena_alloc(run->arena, loader->process_count + 1, sizeof *launchers);
     uint32_t *moved = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *moved);
+    if (used == NULL || launchers == NULL || moved == NULL)
+        return st_out_of_memory(loader->errors);
     size_t kept = 0;
     for (size_t i = 0; i < run->worker_count; i++)
         used[i] = gpu_calls(&run->workers[i]);
@@ -374,6 +402,7 @@ static void leave_out(run_loader *loader, uint32_t *of)
     run->worker_count = kept;
     for (size_t i = 0; i < loader->process_count; i++)
         of[i] = moved[of[i]];
+    return ST_OK;
 }
 
 /* ---- workers ---- */
@@ -392,6 +421,8 @@ static st_status read_workers(run_loader *loader, uint32_t *of)
     st_run *run = loader->run;
     st_status status = ST_OK;
     run->workers = st_arena_alloc(run->arena, loader->process_count + 1, sizeof *run->workers);
+    if (of == NULL || run->workers == NULL)
+        return st_out_of_memory(loader->errors);
     for (size_t i = 0; i < loader->process_count && status == ST_OK; i++) {
         const logged_process *process = &loader->processes[i];
         of[i] = loader->options->each ? ST_NO_INDEX : worker_with(run, process->hash);
@@ -481,9 +512,12 @@ static st_status follow_dedup(const run_loader *loader)
     return status;
 }
 
-static st_status spread(run_loader *loader, const uint32_t *of)
+static st_status spread(run_loader *loader, uint32_t *of)
 {
     st_run *run = loader->run;
+    st_status status = leave_out(loader, of);
+    if (status != ST_OK)
+        return status;
     run->world = world_of(loader);
     if (loader->options->world > 0 && loader->options->world < loader->process_count)
         return st_fail(loader->errors, ST_ERR_USAGE, (st_place){.file = "--world"},
@@ -495,9 +529,11 @@ static st_status spread(run_loader *loader, const uint32_t *of)
                        "too many ranks" ST_FOUND "%llu" ST_EXPECTED "at most %d",
                        (unsigned long long)run->world, ST_WORKERS_MOST_RANKS);
     run->worker_of = st_arena_alloc(run->arena, run->world + 1, sizeof *run->worker_of);
+    if (run->worker_of == NULL)
+        return st_out_of_memory(loader->errors);
     for (uint64_t i = 0; i < run->world; i++)
         run->worker_of[i] = ST_NO_INDEX;
-    st_status status = place_ranks(loader, of);
+    status = place_ranks(loader, of);
     if (status != ST_OK)
         return status;
     status = follow_dedup(loader);
@@ -533,13 +569,18 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
                       st_errors *errors)
 {
     st_arena *arena = st_arena_create();
-    st_run *made = st_arena_alloc(arena, 1, sizeof *made);
-    *made = (st_run){.arena = arena, .folder = st_arena_copy(arena, folder, strlen(folder))};
+    st_run *made = arena != NULL ? st_arena_alloc(arena, 1, sizeof *made) : NULL;
+    st_names *names = made != NULL ? st_arena_alloc(arena, 1, sizeof *names) : NULL;
+    if (names == NULL || st_names_init(names) != ST_OK) {
+        st_arena_destroy(arena);
+        return st_out_of_memory(errors);
+    }
+    *made = (st_run){
+        .arena = arena, .folder = st_arena_copy(arena, folder, strlen(folder)), .names = names};
     run_loader loader = {.run = made, .options = options, .errors = errors};
     uint32_t *of = NULL;
-    made->names = st_arena_alloc(arena, 1, sizeof *made->names);
-    st_status status = st_names_init(made->names);
-    (void)ST_APPEND(arena, made->times, made->time_count, (st_call_times){0});
+    bool fine = ST_APPEND(arena, made->times, made->time_count, (st_call_times){0});
+    st_status status = fine ? ST_OK : st_out_of_memory(errors);
     if (status == ST_OK)
         status = st_names_add(made->names, "", 0, false, &(uint32_t){0});
     if (status == ST_OK && options->rules != NULL)
@@ -565,10 +606,8 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
         of = st_arena_alloc(arena, loader.process_count + 1, sizeof *of);
         status = read_workers(&loader, of);
     }
-    if (status == ST_OK) {
-        leave_out(&loader, of);
+    if (status == ST_OK)
         status = spread(&loader, of);
-    }
     if (status == ST_OK) {
         if (loader.run->left_out > 0)
             st_report(loader.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
