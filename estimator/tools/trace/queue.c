@@ -238,16 +238,14 @@ static void measure(const queue_finder *f, st_launch_queue *q)
 /* --- entries -----------------------------------------------------------------------------------
  */
 
-/* The queue of a track: its own, or the first one of its device. */
-static uint32_t queue_of(const queue_finder *f, uint32_t track, bool by_stream)
+/* 1 + the queue of a stream's device, of those that are known; behind them all: it has none yet. */
+static uint32_t queue_of(const queue_finder *f, const uint32_t *first, size_t count, uint32_t track)
 {
-    uint32_t first = track;
-    const st_trace_track *tracks = f->trace->tracks;
-    for (uint32_t t = 0; t < track && !by_stream; t++)
-        if (f->order->by_start.starts[t + 1] > f->order->by_start.starts[t] &&
-            tracks[t].process == tracks[track].process)
-            return t;
-    return first;
+    uint32_t own = 0;
+    while (!f->rule.by_stream && own < count &&
+           f->trace->tracks[first[own]].process != f->trace->tracks[track].process)
+        own++;
+    return 1 + (f->rule.by_stream ? (uint32_t)count : own);
 }
 
 /* Tasks of a stream before the first one whose launch is recorded were in flight. */
@@ -285,14 +283,16 @@ static int64_t find_all(const queue_finder *f, st_launch_queues *queues)
     uint32_t *index = st_xalloc(f->arena, tracks + 1, sizeof *index); /* 1 + the queue */
     size_t *streams = st_xalloc(f->arena, tracks + 1, sizeof *streams);
     size_t *room = st_xalloc(f->arena, tracks + 1, sizeof *room);
+    uint32_t *first = st_xalloc(f->arena, tracks + 1, sizeof *first); /* stream of a queue */
     int64_t blocked_ns = 0;
     *queues = (st_launch_queues){.items = st_xalloc(f->arena, tracks + 1, sizeof *queues->items)};
     for (uint32_t t = 0; t < tracks; t++) {
         uint32_t tasks = f->order->by_start.starts[t + 1] - f->order->by_start.starts[t];
-        uint32_t own = queue_of(f, t, f->rule.by_stream);
         if (tasks == 0)
             continue;
-        index[t] = own == t ? (uint32_t)++queues->count : index[own];
+        index[t] = queue_of(f, first, queues->count, t);
+        if (index[t] > queues->count)
+            first[queues->count++] = t;
         room[index[t] - 1] += tasks;
         streams[index[t] - 1]++;
     }

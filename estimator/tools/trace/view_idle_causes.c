@@ -38,29 +38,39 @@ static const removal removals[ST_IDLE_CAUSES] = {
     [ST_IDLE_UNKNOWN] = {"delay", false, 0},
 };
 
-/* How long a stream is busy in a replay. */
-static int64_t busy_ns(const st_trace_rank *rank, const st_replay *replay, const st_idle *stream)
+/* A task of a stream in a replay. */
+typedef struct stream_task {
+    uint32_t track;
+    int64_t start_ns;
+    int64_t end_ns;
+} stream_task;
+
+ST_COMPARE(compare_stream_tasks, stream_task, ST_RISING(track) ST_RISING(start_ns));
+
+/* By track: how long a stream is busy in a replay. */
+static int64_t *busy_ns(const causer *c, const st_trace_rank *rank, const st_replay *replay)
 {
     const st_trace *trace = rank->trace;
     size_t count = 0;
-    int64_t busy = 0;
-    int64_t reach_ns = INT64_MIN;
-    st_interval *intervals = st_xmalloc((trace->event_count + 1) * sizeof *intervals);
+    int64_t *busy = st_xalloc(c->arena, trace->track_count + 1, sizeof *busy);
+    stream_task *tasks = st_xmalloc((trace->event_count + 1) * sizeof *tasks);
     for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_track *track = &trace->tracks[trace->events[i].track];
-        if (rank->tasks[i] == ST_TASK_NONE || track->number != stream->stream ||
-            track->process != stream->device)
+        if (rank->tasks[i] == ST_TASK_NONE)
             continue;
         st_task_time time = st_replay_task(replay, rank->tasks[i]);
-        intervals[count++] = (st_interval){time.ready_ns, time.end_ns, false};
+        tasks[count++] = (stream_task){trace->events[i].track, time.ready_ns, time.end_ns};
     }
-    st_intervals_sort(intervals, count);
+    st_sort(tasks, count, sizeof *tasks, compare_stream_tasks);
+    int64_t reach_ns = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
-        int64_t from_ns = intervals[i].start_ns > reach_ns ? intervals[i].start_ns : reach_ns;
-        busy += intervals[i].end_ns > from_ns ? intervals[i].end_ns - from_ns : 0;
-        reach_ns = intervals[i].end_ns > reach_ns ? intervals[i].end_ns : reach_ns;
+        const stream_task *one = &tasks[i];
+        if (i > 0 && one->track != one[-1].track)
+            reach_ns = INT64_MIN;
+        int64_t from_ns = one->start_ns > reach_ns ? one->start_ns : reach_ns;
+        busy[one->track] += one->end_ns > from_ns ? one->end_ns - from_ns : 0;
+        reach_ns = one->end_ns > reach_ns ? one->end_ns : reach_ns;
     }
-    free(intervals);
+    free(tasks);
     return busy;
 }
 
@@ -68,13 +78,28 @@ static int64_t busy_ns(const st_trace_rank *rank, const st_replay *replay, const
 static int64_t *measure_idle(const causer *c, const st_trace_graph *graph, const st_replay *replay,
                              const st_idle_rank *own)
 {
+    const st_trace_rank *rank = &graph->ranks[own->rank];
+    const int64_t *busy = busy_ns(c, rank, replay);
     int64_t *idle_ns = st_xalloc(c->arena, own->stream_count + 1, sizeof *idle_ns);
     st_trace_breakdown time;
     st_replayed_device(graph, replay, own->rank, own->device, false, &time);
     idle_ns[0] = time.idle_ns;
     for (size_t i = 0; i < own->stream_count; i++)
-        idle_ns[i + 1] =
-            time.window_ns - busy_ns(&graph->ranks[own->rank], replay, &own->streams[i]);
+        idle_ns[i + 1] = time.window_ns;
+    /* Streams are in the order of tracks: each is looked for behind the one before. */
+    size_t at = 0;
+    for (size_t t = 0; t < rank->trace->track_count; t++) {
+        const st_trace_track *track = &rank->trace->tracks[t];
+        size_t tried = 0;
+        while (track->is_stream && tried < own->stream_count &&
+               (track->number != own->streams[at].stream ||
+                track->process != own->streams[at].device)) {
+            at = at + 1 < own->stream_count ? at + 1 : 0;
+            tried++;
+        }
+        if (track->is_stream && tried < own->stream_count)
+            idle_ns[at + 1] -= busy[t];
+    }
     return idle_ns;
 }
 
