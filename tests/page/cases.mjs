@@ -405,6 +405,24 @@ export const cases = {
     await page.fill('#paste-text', '{broken');
     await page.click('text=Use it');
     await page.waitForSelector('.paste .wrong');
+    const paste = (bytes) =>
+      page.evaluate((size) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData('text/plain', 'a: 2.385\n'.repeat(size / 9));
+        const event = new ClipboardEvent('paste', {
+          clipboardData,
+          bubbles: true,
+          cancelable: true,
+        });
+        document.querySelector('#paste-text').dispatchEvent(event);
+      }, bytes);
+    await paste(3_000_000);
+    await page.waitForSelector('#paste-text[placeholder*="too long to be shown"]');
+    assert.equal(await page.inputValue('#paste-text'), '');
+    await page.click('text=Use it');
+    await page.waitForSelector('.paste .wrong:has-text("too large")');
+    await paste(9_000_000);
+    await page.waitForSelector('.paste .wrong:has-text("larger than 4 MB")');
     await page.fill(
       '#paste-text',
       JSON.stringify({

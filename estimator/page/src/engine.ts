@@ -36,18 +36,22 @@ export type Files = Record<string, string>;
 /** The engine ran out of memory or failed; a new one has to take its place. */
 export class EngineEnded extends Error {}
 
+/** What of a remedy can be done here: a page has no command line. */
+function remedyOf(suggestion: string): string[] {
+  return suggestion.split(/,? or /).filter((one) => !/--[a-z]|steptime [a-z]/.test(one));
+}
+
 /** One line as the program would print it. */
 export function errorText(error: EngineError): string {
   const place = error.line > 0 ? `${error.file ?? ''}:${error.line}:${error.column}: ` : '';
   let text = place + error.message;
   if (error.found) text += `: found ${error.found}`;
-  if (error.expected) text += `, expected ${error.expected}`;
-  if (error.suggestion) {
-    const names = error.suggestion.split(' or ');
-    text += names.every((name) => !name.includes(' '))
-      ? `; did you mean ${names.map((name) => `'${name}'`).join(' or ')}?`
-      : `; ${error.suggestion}`;
-  }
+  if (error.expected) text += `, expected ${error.expected.replace(/--over/g, 'the sweep')}`;
+  const remedy = remedyOf(error.suggestion ?? '');
+  if (remedy.length > 0 && remedy[0] !== '')
+    text += remedy.every((name) => !name.includes(' '))
+      ? `; did you mean ${remedy.map((name) => `'${name}'`).join(' or ')}?`
+      : `; ${remedy.join(' or ')}`;
   return text;
 }
 

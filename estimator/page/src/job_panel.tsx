@@ -194,9 +194,18 @@ function current(inputs: Input[], doc: Doc): Input[] {
   });
 }
 
+const LONGEST_SHOWN = 1 << 16; // a browser lays out all lines of a text that is edited
+const LONGEST_READ = 4 << 20;
+
 function Paste({ store, close }: { store: Store; close: () => void }) {
   const [text, setText] = useState('');
   const [error, setError] = useState<string | null>(null);
+  const isShown = text.length <= LONGEST_SHOWN;
+  const take = (whole: string): void => {
+    const isRead = whole.length <= LONGEST_READ;
+    setText(isRead ? whole : '');
+    setError(isRead ? null : 'the text is larger than 4 MB');
+  };
   const [busy, setBusy] = useState(false);
   const use = async (): Promise<void> => {
     setBusy(true);
@@ -227,9 +236,16 @@ function Paste({ store, close }: { store: Store; close: () => void }) {
       <textarea
         id="paste-text"
         rows={7}
-        value={text}
+        value={isShown ? text : ''}
+        placeholder={isShown ? '' : `${Math.round(text.length / 1024)} kB, too long to be shown`}
         spellcheck={false}
         onInput={(event) => setText(event.currentTarget.value)}
+        onPaste={(event) => {
+          const whole = event.clipboardData?.getData('text') ?? '';
+          if (whole.length <= LONGEST_SHOWN) return;
+          event.preventDefault();
+          take(whole);
+        }}
       />
       <div class="buttons">
         <input
@@ -239,8 +255,8 @@ function Paste({ store, close }: { store: Store; close: () => void }) {
           onChange={async (event) => {
             const file = event.currentTarget.files?.[0];
             if (!file) return;
-            if (file.size > 4 << 20) setError('the file is larger than 4 MB');
-            else setText(await file.text());
+            if (file.size > LONGEST_READ) setError('the file is larger than 4 MB');
+            else take(await file.text());
           }}
         />
         <button disabled={busy || text.trim() === ''} onClick={() => void use()}>
