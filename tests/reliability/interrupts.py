@@ -43,6 +43,7 @@ WRITERS = {
                ['a', 'b', 'c']),
     'scale': (['scale', JOB, '--gpus', '64..4096*2', '--json', '-o', '{}/a'], ['a']),
     'compare': (['compare', 'gpt-3b-32x3090', JOB, '-o', '{}/a'], ['a']),
+    'export chakra': (['export', 'chakra', 'llama3-8b-8xh100', '-o', '{}/made'], ['made/']),
     'plugin new': (['plugin', 'new', 'made', '--dir', '{}/made'], ['made/']),
     'profile import': (['profile', 'import', '{}/../profiles.json', '--replace', '--db', '{}/p.db'], ['p.db']),
 }
@@ -96,10 +97,16 @@ class Trial:
         begun = time.monotonic()
         status = self.run()
         spent_s = time.monotonic() - begun
+        self.made = self.folder()
         for name in self.files:
             if not name.endswith(('/', '.db')):
                 self.whole[name] = (self.results / name).read_bytes()
         return status, spent_s
+
+    def folder(self):
+        """The files of the folder that is written, with their sizes; empty where there is none."""
+        made = self.results / 'made'
+        return {str(path.relative_to(made)): path.stat().st_size for path in made.rglob('*') if path.is_file()}
 
     def names(self):
         return {name.rstrip('/') for name in self.files}
@@ -123,8 +130,8 @@ class Trial:
                 return f'{name} is neither old nor new ({len(found)} bytes)'
             if found == OLD and OLD != whole and status == 0:
                 return f'success without {name}'
-        if (self.results / 'made').exists() and not (self.results / 'made/plugins/made/meson.build').exists():
-            return 'a half project'
+        if (self.results / 'made').exists() and self.folder() != self.made:
+            return f'a part of a folder: {len(self.folder())} of {len(self.made)} files'
         if status not in (0, 1, -disturbed) or (status == 1 and 'error: ' not in self.said):
             return f'status {status}: {self.said[:200]}'
         return None

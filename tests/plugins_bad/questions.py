@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How often a search asks an isolated plugin, which is what isolation costs: questions.py STEPTIME QUESTIONS.SO PLUGINS
+
+Blocks of rows, answers that are kept and one process for all replayed plans leave a fifteenth of a question for a plan.
+Prints TAP.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SEARCH = ['search', 'gpt-3b-32x3090', '--gpus', '64', '--threads', '1', '--refine', 'nccl-whitebox']
+PLANS_OF_A_QUESTION = 12
+
+
+def main():
+    program, library, plugins = map(os.path.abspath, sys.argv[1:4])
+    with tempfile.TemporaryDirectory() as folder:
+        count = pathlib.Path(folder) / 'count'
+        search = [program, *SEARCH, '--path', plugins]
+        here = subprocess.run(search, capture_output=True, text=True, check=False)
+        apart = subprocess.run([*search, '--isolate'], capture_output=True, text=True, check=False,
+                               env={**os.environ, 'LD_PRELOAD': library, 'QUESTIONS': str(count)})
+        questions = int(count.read_text(encoding='ascii')) if count.exists() else 0
+    plans = int(re.search(r'^plans +(\d+)', here.stdout, re.MULTILINE)[1]) if here.returncode == 0 else 0
+    same = plans > 0 and apart.stdout == here.stdout
+    few = 0 < questions * PLANS_OF_A_QUESTION <= plans
+    print(f'1..2\n{"ok" if same else "not ok"} 1 - a search with an isolated plugin prints what it prints with one in the process')
+    print(f'{"ok" if few else "not ok"} 2 - {questions} questions for {plans} plans, at most one for {PLANS_OF_A_QUESTION}')
+    if not same:
+        print('# ' + apart.stderr.replace('\n', '\n# '))
+    return 0 if same and few else 1
+
+
+sys.exit(main())
