@@ -4,6 +4,9 @@
 #include "program/blocks.h"
 
 #include <string.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #ifndef ST_KERNELS_NAME
 #define ST_KERNELS_NAME st_kernels_baseline
@@ -211,12 +214,61 @@ static void take_each(const st_step *step, size_t rows)
     }
 }
 
+#if defined(__AVX512F__)
+enum { PAIR = 2 * LANES, FEW = 2 * PAIR };
+
+/* The values of few rows fit into registers, of which every lane chooses its own. */
+static inline void take_from(const st_step *step, size_t rows, size_t pairs)
+{
+    const double *restrict a = step->a;
+    const uint32_t *restrict numbers = step->spread->numbers;
+    double *restrict out = step->out;
+    const size_t period = (step->spread->period + LANES - 1) / LANES * LANES;
+    __m512d values[FEW / LANES];
+    for (size_t k = 0; k < 2 * pairs; k++) /* what is behind the last one, nobody takes */
+        values[k] = _mm512_loadu_pd(a + (k * LANES < period ? k * LANES : 0));
+    for (size_t i = 0; i < rows; i += LANES) { /* numbers and registers go on to its end */
+        const __m512i number =
+            _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(numbers + i)));
+        __m512d taken = _mm512_permutex2var_pd(values[0], number, values[1]);
+        for (size_t k = 1; k < pairs; k++)
+            taken = _mm512_mask_blend_pd(
+                _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(number, 4),
+                                        _mm512_set1_epi64((long long)k)),
+                taken, _mm512_permutex2var_pd(values[2 * k], number, values[2 * k + 1]));
+        _mm512_storeu_pd(out + i, taken);
+    }
+}
+
+static bool take_from_few(const st_step *step, size_t rows)
+{
+    switch ((step->spread->period + PAIR - 1) / PAIR) { /* a constant makes loops without loops */
+    case 1:
+        take_from(step, rows, 1);
+        return true;
+    case 2:
+        take_from(step, rows, 2);
+        return true;
+    default:
+        return false;
+    }
+}
+#else
+static bool take_from_few(const st_step *step, size_t rows)
+{
+    (void)step;
+    (void)rows;
+    return false;
+}
+#endif
+
 /* Once around, and then what is there again and again, twice as much each time. */
 static void run_spread(const st_step *step, size_t rows)
 {
     const st_spread spread = *step->spread;
     if (spread.numbers != NULL) {
-        take_each(step, rows);
+        if (!take_from_few(step, rows))
+            take_each(step, rows);
         return;
     }
     const size_t around = least(spread.period * spread.times, rows);

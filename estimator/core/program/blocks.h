@@ -38,7 +38,7 @@ static inline double st_check_apply(double failure, double value, const st_check
 /* Each value fills `times` rows, but the first, number `at`, `left`; after the last, of
  * `period`, they begin anew. Where there are numbers, each row takes the value of its own. */
 typedef struct st_spread {
-    const uint32_t *numbers; /* NULL: none; up to a multiple of four */
+    const uint32_t *numbers; /* below `period`; NULL: none; up to a multiple of ST_REGISTER_LANES */
     size_t at;
     size_t left;
     size_t times;
@@ -46,7 +46,7 @@ typedef struct st_spread {
 } st_spread;
 
 /* Registers have room for a multiple of so many rows: operations read and write whole vectors,
- * whatever is behind the last row. Copies, checks and spreads write rows alone. */
+ * whatever is behind the last row, and spreads may. Copies and checks write rows alone. */
 enum { ST_REGISTER_LANES = 8 };
 
 /* One operation over a block. A scalar operand points at one value, others at a value per row. */

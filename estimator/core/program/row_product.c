@@ -677,7 +677,9 @@ static void size_picked(st_product_layout *plan, const st_product *now, size_t r
             pair->numbers[row] = row_of[picks[row]];
         for (size_t row = count; row < padded(count); row++)
             pair->numbers[row] = 0;
-        plan->spreads[pair->from][pair->to].numbers = pair->numbers;
+        st_spread *its = &plan->spreads[pair->from][pair->to];
+        its->numbers = pair->numbers;
+        its->period = plan->classes[pair->from].rows;
     }
 }
 
