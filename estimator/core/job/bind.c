@@ -161,6 +161,13 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
                                 &bound->value, binder->errors);
         st_note(&binder->status, name_status);
     }
+    if (value->origin == ST_ORIGIN_DEFAULT && strcmp(value->text, value->key->default_text) != 0) {
+        st_note(&binder->status,
+                st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                          "the GPU has no BF16: %s is %s, an assumption", value->path,
+                          value->text));
+        return;
+    }
     /* One job means one plan to everybody, so the table's default goes before a sheet's: but not
      * mutely. */
     if (value->origin != ST_ORIGIN_DEFAULT || !input->has_default ||

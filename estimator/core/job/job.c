@@ -57,6 +57,20 @@ st_status st_job_load(const st_paths *paths, const char *name, const char *const
     return st_job_load_for(paths, &parts, arena, job, errors);
 }
 
+/* GPUs of NVIDIA have BF16 from this compute capability on: CUDA C++ Programming Guide, 16.2. */
+#define BF16_CAPABILITY 8.0
+
+/* What a key without a value has: weights of a GPU without BF16 are in FP16. */
+static const char *default_of(const st_job *job, const st_key *key)
+{
+    const st_key *capability = st_key_find(ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
+    const st_job_value *value = &job->values[st_key_index(capability)];
+    const bool lacks_bf16 =
+        value->origin != ST_ORIGIN_NONE && value->number > 0 && value->number < BF16_CAPABILITY;
+    return lacks_bf16 && strcmp(key->path, ST_KEY_PRECISION_WEIGHTS) == 0 ? "fp16"
+                                                                          : key->default_text;
+}
+
 st_status st_job_load_for(const st_paths *paths, const st_job_parts *parts, st_arena *arena,
                           const st_job **job, st_errors *errors)
 {
@@ -86,14 +100,15 @@ st_status st_job_load_for(const st_paths *paths, const st_job_parts *parts, st_a
             st_job_value *value = &finish_job->values[i];
             if (value->origin != ST_ORIGIN_NONE || key->default_text == NULL)
                 continue;
+            const char *given = default_of(finish_job, key);
             const st_value_text text = {
-                .text = key->default_text,
-                .length = strlen(key->default_text),
+                .text = given,
+                .length = strlen(given),
                 .place = {.file = key->path},
             };
             st_note(&loader.status, st_value_parse(key, &text, &value->number, loader.errors));
             value->origin = ST_ORIGIN_DEFAULT;
-            value->text = key->default_text;
+            value->text = given;
             value->assumption = true;
         }
         const st_job_value *name = &finish_job->values[st_key_index(st_key_find(ST_KEY_NAME))];

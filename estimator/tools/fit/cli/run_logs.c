@@ -163,6 +163,10 @@ st_status cli_save_site(cli_run *run, const st_site *site, const char *file)
                        "no constant explains the difference: no stack to save");
     const char *name = st_last_part(file, '/');
     st_site_write(site, name, &buffer);
+    if (site->run_count == 1)
+        (void)st_report(run->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = file},
+                        "one run, %s, corrects this stack: no other run says how wrong it is",
+                        site->runs[0]->rows[0].id);
     st_status status = cli_write_file(run, file, &buffer);
     st_buffer_free(&buffer);
     return status;

@@ -48,6 +48,8 @@ typedef struct fitter {
     double *estimates;
     double *scratch;
     bool *counts;
+    double *slopes; /* of the rows of the fit to all of them; NULL: each fit computes its own */
+    bool solves;    /* rows that no fit sees need no estimate */
     held_errors held;
     st_parameter parameters[ST_FIT_MAX_PARAMETERS];
 } fitter;
@@ -256,6 +258,8 @@ static st_status evaluate(void *context, const double *values, double *estimates
     memcpy(fit->values, values, fit->calibration->varied_count * sizeof *values);
     for (size_t i = 0; i < fit->block_count; i++) {
         fit_block *block = &fit->blocks[i];
+        if (fit->solves && fit->calibration->rows[block->first].test)
+            continue;
         for (size_t j = 0; j < block->mixed_count; j++)
             for (size_t row = 0; row < block->row_count; row++)
                 if (block->mixed[j].sources[row] != SIZE_MAX)
@@ -316,12 +320,29 @@ static st_status check_sensitivity(fitter *fit)
     return status;
 }
 
+/* A fit without more rows than constants reproduces its rows, whatever they say. */
+static void warn_of_few_rows(const fitter *fit)
+{
+    const st_calibration *calibration = fit->calibration;
+    const size_t rows = count_fitted(calibration);
+    const st_used_row *used = &calibration->rows[0];
+    const st_measured *set = &calibration->sets[used->set];
+    const st_place place = set->csv != NULL ? st_csv_place(set->csv, set->rows[used->row].line, 0)
+                                            : (st_place){.file = set->file};
+    if (rows <= calibration->varied_count)
+        st_report(fit->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%zu measured row%s, the first here, and as many constants or more: the fit "
+                  "reproduces %s, and no row is left that says how wrong it is",
+                  rows, rows == 1 ? "" : "s", rows == 1 ? "it" : "them");
+}
+
 /* What the solution says about itself. */
 static st_status check_solution(const fitter *fit)
 {
     const st_calibration *calibration = fit->calibration;
     const st_solution *solution = &calibration->solution;
     st_status status = ST_OK;
+    warn_of_few_rows(fit);
     for (size_t i = 0; i < calibration->varied_count; i++) {
         bool at_bound = solution->at_low[i] || solution->at_high[i];
         const char *path = calibration->varied[i].name;
@@ -373,6 +394,14 @@ static void choose(fitter *fit, bool test, const char *part)
             fit->calibration->rows[i].test == test && (part[0] == '\0' || is_part(fit, i, part));
 }
 
+static st_status solve(fitter *fit, const st_problem *problem, st_solution *solution)
+{
+    fit->solves = true;
+    const st_status status = st_solve(problem, solution);
+    fit->solves = false;
+    return status;
+}
+
 static st_status fit_all(fitter *fit)
 {
     st_calibration *calibration = fit->calibration;
@@ -380,7 +409,12 @@ static st_status fit_all(fitter *fit)
     for (size_t i = 0; i < calibration->row_count; i++)
         fit->counts[i] = !calibration->rows[i].test;
     problem.counts = fit->counts;
-    st_status status = st_solve(&problem, &calibration->solution);
+    if (calibration->noise > 0)
+        fit->slopes =
+            st_arena_alloc(fit->arena, calibration->row_count * calibration->varied_count + 1,
+                           sizeof *fit->slopes);
+    problem.slopes = fit->slopes;
+    st_status status = solve(fit, &problem, &calibration->solution);
     if (status == ST_ERR_MATH)
         return st_fail(fit->errors, status, (st_place){0},
                        "the fit fails: some estimates are not finite" ST_HINT
@@ -422,7 +456,8 @@ static st_status fit_others(fitter *fit)
     problem.counts = fit->counts;
     problem.start_only = true;
     problem.rough = calibration->noise > 0;
-    st_status status = st_solve(&problem, &solution);
+    problem.known_slopes = fit->slopes;
+    st_status status = solve(fit, &problem, &solution);
     if (status == ST_OK && !tells_all(fit, &solution))
         status = ST_ERR_MATH;
     if (status == ST_OK)

@@ -4,6 +4,7 @@
 
 #include "base/error_scope.h"
 
+#include "fit/steps/row_checks.h"
 #include "fit/steps/row_fields.h"
 #include "fit/steps/row_words.h"
 #include "fit/steps/filter.h"
@@ -262,7 +263,7 @@ static st_status list_rows(const table_reader *reader, size_t owner, st_measured
         if (row->id == NULL)
             return ST_ERR_MEMORY;
     }
-    return ST_OK;
+    return st_leave_out_repeated(measured, reader->arena, reader->errors);
 }
 
 /* The columns of numbers that formulas read; NaN where there is none. */
@@ -921,60 +922,24 @@ static const st_base *base_with_recipes(row_reader *reader, size_t row, const st
         &(st_base_name){.gpu = base->name.gpu, .sections = sections, .texts = "", .order = ""});
 }
 
-/* What a plan needs: the table's number of GPUs is the product of its parallel sizes.
- */
-static void check_gpus(row_reader *reader, size_t row)
+/* Columns that contradict each other leave out their row. */
+static void check_columns(row_reader *reader, size_t row)
 {
     static const char *const sizes[] = {ST_KEY_PARALLEL_TP, ST_KEY_PARALLEL_PP, ST_KEY_PARALLEL_DP,
                                         ST_KEY_PARALLEL_CP};
-    double gpus = 0;
-    double product = 1;
+    st_row_check check = {.csv = reader->csv,
+                          .source = reader->source,
+                          .row = &reader->measured->rows[row],
+                          .is_step = st_measured_is_step(reader->measured),
+                          .plan_gpus = 1,
+                          .errors = reader->errors};
     for (size_t i = 0; i < ST_COUNT(sizes); i++) {
         size_t index = st_sheet_reading_index(reader->measured->sheet, sizes[i]);
-        if (index == SIZE_MAX)
-            return;
-        product *= *value_at(reader, index, row);
+        check.plan_gpus *= index != SIZE_MAX ? *value_at(reader, index, row) : (double)NAN;
     }
-    if (number_of(reader, row, "gpus", &gpus) && gpus != product)
-        leave_out(reader, row, "gpus is not tp x pp x dp x cp");
-}
-
-/* Columns that say the same thing in two ways, further apart than rounding: the row is left out. */
-static void check_times(row_reader *reader, size_t row)
-{
-    const st_row *kept_row = &reader->measured->rows[row];
-    double tokens = 0;
-    double other = 0;
-    double sizes[3] = {0};
-    static const char *const names[] = {"gpus", "global_batch", "seq"};
-    const char *said = NULL;
-    const char *column = "";
-    if (!st_measured_is_step(reader->measured) || !(kept_row->measured > 0))
-        return;
-    if (number_of(reader, row, "iter_time_s", &other) &&
-        fabs(other / kept_row->measured - 1) > 0.02) {
-        column = "iter_time_s";
-        said = st_errors_text(reader->errors, "%g s", other);
-    }
-    bool known = number_of(reader, row, "tokens_per_s_per_gpu", &tokens) && tokens > 0;
-    for (size_t i = 0; known && i < ST_COUNT(names); i++)
-        known = number_of(reader, row, names[i], &sizes[i]) && sizes[i] > 0;
-    if (said == NULL && known) {
-        other = sizes[1] * sizes[2] / sizes[0] / tokens;
-        column = "tokens_per_s_per_gpu";
-        if (fabs(other / kept_row->measured - 1) > 0.1)
-            said = st_errors_text(reader->errors, "%g, which is a step of %g s", tokens, other);
-    }
-    if (said == NULL)
-        return;
-    st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
-              st_csv_place(reader->csv, kept_row->line,
-                           st_source_field_find(reader->csv, reader->source, column).column),
-              "row %s is left out: its columns contradict each other" ST_FOUND "%s" ST_EXPECTED
-              "that of a step of %g s",
-              kept_row->id, said, kept_row->measured);
-    leave_out(reader, row,
-              st_arena_printf(reader->arena, "%s contradicts the measured step", column));
+    const char *why = st_row_contradiction(&check);
+    if (why != NULL)
+        leave_out(reader, row, why);
 }
 
 /* ---- the order of ranks ---- */
@@ -1145,8 +1110,7 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     if (index != SIZE_MAX && base->origins[index] != ST_ORIGIN_SET && reader->set[index] == NULL)
         if (strcmp(text_of(reader, field, row, fp8_storage), "fp8") == 0)
             *value_at(reader, index, row) = 1;
-    check_gpus(reader, row);
-    check_times(reader, row);
+    check_columns(reader, row);
     place_row(reader, row, base);
 }
 

@@ -2,8 +2,11 @@
 /* Estimates of measured rows, jobs as rows, and which rows a fit has used; see measured.h. */
 #include "fit/steps/measured.h"
 
+#include "fit/steps/row_checks.h"
+
 #include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
+#include "steptime/tool/job_values.h"
 #include "steptime/tool/estimates.h"
 
 #include <math.h>
@@ -159,13 +162,38 @@ static const char *words_of_check(const st_measured *measured, size_t index,
     return words != NULL ? words : check->message;
 }
 
+/* The compared cell, more that are asked for, and whether memory suffices. */
+static size_t own_cells(const st_measured *measured)
+{
+    return 1 + measured->more_count + (measured->fits != NULL ? 1 : 0);
+}
+
+/* Leaves out a row whose table states a rate that its step cannot have. */
+static void check_rates(st_measured *measured, double mfu, size_t index, st_errors *errors)
+{
+    st_row *row = &measured->rows[index];
+    const size_t peak = st_sheet_reading_index(measured->sheet, ST_KEY_CLUSTER_GPU_PEAK_BF16);
+    const st_row_check check = {
+        .csv = measured->csv,
+        .source = measured->source,
+        .row = row,
+        .mfu = mfu * row->estimate / row->measured,
+        .flops_gpu = peak != SIZE_MAX ? mfu * row->estimate / row->measured *
+                                            measured->inputs[peak * measured->row_count + index]
+                                      : 0,
+        .errors = errors};
+    if (row->left_out == NULL && row->measured > 0)
+        row->left_out = st_row_rate_contradiction(&check);
+    row->estimated = row->left_out == NULL;
+}
+
 static st_status take_row(st_measured *measured, const st_asked_cells *asked, size_t index,
-                          st_arena *arena)
+                          st_arena *arena, st_errors *errors)
 {
     st_row *row = &measured->rows[index];
     row->estimate = asked->values[0][index];
     row->error = row->estimate / row->measured - 1.0;
-    row->fits = measured->fits != NULL && asked->values[asked->count - 1][index] == 1.0;
+    row->fits = measured->fits != NULL && asked->values[own_cells(measured) - 1][index] == 1.0;
     if (row->left_out != NULL)
         return ST_OK;
     /* The check that rejects a row. What does not fit in memory may well have run: that is an
@@ -189,6 +217,8 @@ static st_status take_row(st_measured *measured, const st_asked_cells *asked, si
     }
     if (row->estimated && row->unmeasured)
         row->left_out = "nothing was measured";
+    else if (row->estimated && asked->count > own_cells(measured))
+        check_rates(measured, asked->values[own_cells(measured)][index], index, errors);
     return row->left_out != NULL || row->estimated ? ST_OK : ST_ERR_MEMORY;
 }
 
@@ -205,7 +235,13 @@ static double **make_values(size_t cells, size_t rows, st_arena *arena)
 st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *errors)
 {
     size_t checks = 0;
-    size_t count = 1 + measured->more_count + (measured->fits != NULL ? 1 : 0);
+    const size_t own = own_cells(measured);
+    const char *const mfu = st_sheet_role(measured->sheet, ST_ROLE_MFU);
+    const bool has_rates = measured->csv != NULL && mfu != NULL && !measured->are_trials &&
+                           st_measured_is_step(measured) &&
+                           (st_csv_column(measured->csv, "mfu_pct") != SIZE_MAX ||
+                            st_csv_column(measured->csv, "tflops_per_gpu") != SIZE_MAX);
+    const size_t count = own + (has_rates ? 1 : 0);
     const char **names = st_arena_alloc(arena, count + 1, sizeof *names);
     double **values = make_values(count, measured->row_count, arena);
     (void)st_sheet_checks(measured->sheet, &checks);
@@ -219,11 +255,13 @@ st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *err
     for (size_t i = 0; i < measured->more_count; i++)
         names[1 + i] = measured->more[i];
     if (measured->fits != NULL)
-        names[count - 1] = measured->fits;
+        names[own - 1] = measured->fits;
+    if (has_rates)
+        names[own] = mfu;
     measured->more_values = values + 1;
     st_status status = st_measured_ask(measured, &asked, arena, errors);
     for (size_t i = 0; i < measured->row_count && status == ST_OK; i++)
-        status = take_row(measured, &asked, i, arena);
+        status = take_row(measured, &asked, i, arena, errors);
     return status;
 }
 

@@ -27,7 +27,8 @@ typedef struct megatron_time {
     double batch; /* samples of the iteration; 0: not in the line */
     double step;  /* its number; 0: not in the line */
     int line;
-    bool ends_line; /* nothing follows the number */
+    bool ends_line;   /* nothing follows the number */
+    bool is_doubtful; /* another line has another time */
 } megatron_time;
 
 /* What the times of a log are. */
@@ -53,11 +54,14 @@ typedef struct megatron_run {
     megatron_lines odd;   /* cut, or without a time above 0 */
     megatron_lines nan;   /* whose loss is NaN or infinite */
     megatron_lines again; /* of a step that the line before has */
+    megatron_lines other; /* of these, with another time */
     megatron_rate rate;
     int form_place;      /* of the form of the times among those that are known; 0: none yet */
     int restart_line;    /* where numbers of steps begin again; 0: nowhere */
     size_t dumps;        /* in the log; the last one counts */
     uint64_t vocabulary; /* that the log prints when it pads it; 0: none */
+    uint64_t ranks;      /* that the log prints at its start, in line ranks_line; 0: none */
+    int ranks_line;
 } megatron_run;
 
 /* A line of the source, without its end. */

@@ -23,6 +23,23 @@ static uint64_t stated_count(megatron_run *run, const char *name)
     return 0;
 }
 
+/* Arguments of another run than the one that the log says began, or a line of it that was changed.
+ */
+static void check_ranks(megatron_run *run, uint64_t given, uint64_t others, uint64_t stated)
+{
+    const uint64_t ranks = run->ranks > 0 ? run->ranks : stated;
+    if (given == 0 || ranks == 0 || given * others == ranks ||
+        st_draft_is_given(run->draft, ST_KEY_PARALLEL_DP))
+        return;
+    ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, megatron_get(run, "data_parallel_size")),
+            "data-parallel size %" PRIu64
+            " times tensor x pipeline x context parallel size %" PRIu64
+            " is not the number of ranks" ST_EXPECTED "%" PRIu64 "%s" ST_HINT
+            "set it with --set parallel.dp=...",
+            given, others, ranks,
+            run->ranks > 0 ? st_draft_text(run->draft, ", as line %d says", run->ranks_line) : "");
+}
+
 static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
 {
     uint64_t given = stated_count(run, "data_parallel_size");
@@ -46,6 +63,7 @@ static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
                 ranks, others);
         return 0;
     }
+    check_ranks(run, given, others, ranks);
     if (given > 0)
         st_draft_put_count(run->draft, ST_KEY_PARALLEL_DP,
                            megatron_line_of(run, "data_parallel_size"), given,

@@ -9,6 +9,7 @@
 #include "steptime/keys.h"
 #include "steptime/quantity.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -130,10 +131,13 @@ static void count_line(megatron_lines *lines, int line)
 void megatron_forget_times(megatron_run *run)
 {
     run->time_count = 0;
-    run->odd = run->nan = run->again = (megatron_lines){0};
+    run->odd = run->nan = run->again = run->other = (megatron_lines){0};
     run->form_place = 0;
     run->restart_line = 0;
 }
+
+/* Ranks measure a step within this share of each other. */
+#define SAME_TIME 0.1
 
 /*
  * Steps of a run that restarts begin again with a smaller number: the last run counts. False where
@@ -147,6 +151,9 @@ static bool is_new_step(megatron_run *run, const megatron_time *made, bool has_n
         if (last->ends_line && !made->ends_line) {
             count_line(&run->odd, last->line);
             *last = *made;
+        } else if (fabs(made->ms - last->ms) > SAME_TIME * last->ms) {
+            count_line(&run->other, made->line);
+            last->is_doubtful = true;
         } else {
             count_line(&run->again, made->line);
         }
@@ -233,6 +240,8 @@ static void leave_out_cut(megatron_run *run)
     }
     for (size_t i = 0; i < run->time_count; i++) {
         const megatron_time *time = &run->times[i];
+        if (time->is_doubtful)
+            continue;
         if ((time->ends_line && others_go_on) || (!(time->batch > 0) && others_have_batch))
             count_line(&run->odd, time->line);
         else
@@ -285,6 +294,10 @@ void megatron_warn_of_times(megatron_run *run)
                            "%zu line%s a step again that the line before has, the first here; "
                            "each step counts once",
                            again, again == 1 ? " has" : "s have"));
+    if (run->other.count > 0)
+        warn(
+            run, run->other.first,
+            "another time of the step that the line before has; steps with two times are left out");
     if (run->restart_line > 0)
         warn(run, run->restart_line,
              "steps begin again here; only the times from this line on count");
@@ -308,6 +321,22 @@ static bool is_cut_argument(const megatron_line *line)
     const size_t stop = skip(line, dots, '.');
     return name == 2 && end > name && stop == line->length &&
            end - name + (stop - dots) < DUMP_WIDTH;
+}
+
+/* Ranks, or the vocabulary, that Megatron prints next to its arguments. */
+static bool read_size(megatron_run *run, const megatron_line *line)
+{
+    static const char *const words[] = {"using world size:", "padded vocab (size:"};
+    uint64_t *const sizes[] = {&run->ranks, &run->vocabulary};
+    size_t i = 0;
+    while (i < ST_COUNT(words) && megatron_find(line, words[i]) == NULL)
+        i++;
+    if (i == ST_COUNT(words))
+        return false;
+    const double size = number_after(line, words[i]);
+    *sizes[i] = size >= 1 && size <= 1e9 ? (uint64_t)size : 0;
+    run->ranks_line = i == 0 ? line->number : run->ranks_line;
+    return true;
 }
 
 void megatron_read_log(megatron_run *run)
@@ -348,10 +377,7 @@ void megatron_read_log(megatron_run *run)
                 run, st_draft_text(run->draft, "%.*s", (int)(end - start), line.text + start),
                 st_draft_text(run->draft, "%.*s", (int)(length - value), line.text + value),
                 line.number);
-        } else if (megatron_find(&line, "padded vocab (size:") != NULL) {
-            double size = number_after(&line, "padded vocab (size:");
-            run->vocabulary = size >= 1 && size <= 1e9 ? (uint64_t)size : 0;
-        } else {
+        } else if (!read_size(run, &line)) {
             read_time(run, &line, is_cut(request, offset));
         }
     }
@@ -390,12 +416,12 @@ static void note_trend(megatron_run *run, double *times, size_t count)
     double last = median_of(times + count - third, third);
     if (last > first * (1 - TREND) && last < first * (1 + TREND))
         return;
-    st_draft_note(
-        run->draft,
-        "Step times have a trend: the median is %.5g ms in the first third and %.5g ms in "
-        "the last. measured.step_time is that of all; give the "
-        "lines of a steady part.",
-        first, last);
+    warn(run, run->times[0].line,
+         st_draft_text(run->draft,
+                       "step times have a trend from here on: the median is %.5g ms in the first "
+                       "third and %.5g ms in the last. measured.step_time is that of all; give "
+                       "the lines of a steady part",
+                       first, last));
 }
 
 /* The middle half of the times, which are in order, is wider than this share of the median. */
@@ -407,10 +433,12 @@ static void note_scatter(megatron_run *run, const double *times, size_t count, d
     const double high = times[count - 1 - count / 4];
     if (count < 8 || high - low <= SCATTER * median)
         return;
-    st_draft_note(run->draft,
-                  "Step times scatter: a quarter is below %.5g ms, a quarter above %.5g ms, and "
-                  "measured.step_time is their median; give the lines of steps that are alike.",
-                  low, high);
+    warn(run, run->times[0].line,
+         st_draft_text(run->draft,
+                       "step times scatter from here on: a quarter is below %.5g ms, a quarter "
+                       "above %.5g ms, and measured.step_time is their median; give the lines of "
+                       "steps that are alike",
+                       low, high));
 }
 
 /* A batch that ramps up ends with the batch that counts. */
@@ -461,14 +489,17 @@ void megatron_put_time(megatron_run *run)
     char number[64];
     size_t count = 0;
     size_t others = 0;
+    int other_line = 0;
     size_t dropped = 0;
     if (times == NULL || run->time_count == 0 || !rates_to_times(run))
         return;
     const double batch = put_last_batch(run);
     for (size_t i = 0; i < run->time_count; i++) {
-        others += run->times[i].batch != batch ? 1 : 0;
-        if (run->times[i].batch != batch)
+        if (run->times[i].batch != batch) {
+            other_line = others == 0 ? run->times[i].line : other_line;
+            others++;
             continue;
+        }
         dropped += i < first ? 1 : 0;
         if (i >= first)
             times[count++] = run->times[i].ms;
@@ -476,10 +507,11 @@ void megatron_put_time(megatron_run *run)
     if (count == 0)
         return;
     if (others > 0)
-        st_draft_note(run->draft,
-                      "%zu of %zu iterations have another batch than the last one, %.0f, and are "
-                      "left out of measured.step_time.",
-                      others, run->time_count, batch);
+        warn(run, other_line,
+             st_draft_text(run->draft,
+                           "%zu of %zu steps, the first in this line, have another batch than the "
+                           "last one, %.0f; their times are left out",
+                           others, run->time_count, batch));
     note_trend(run, times, count);
     double median = median_of(times, count);
     note_scatter(run, times, count, median);
