@@ -6,6 +6,7 @@ Every count is known from the source of the program.
 """
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -79,6 +80,17 @@ with tempfile.TemporaryDirectory() as scratch:
     code, _, said, _ = record(scratch, [], ['-c', LOSS], sys.executable)
     if code == 0 or 'kept; it read results of kernels, which are zero' not in said:
         failures.append(f'a loss: {code} {said}')
+# A first request that does not fit: no block is live, and the result says so.
+FIRST_BLOCK = """
+import ctypes
+block = ctypes.c_void_p()
+raise SystemExit(ctypes.CDLL('libcudart.so.12').cudaMalloc(ctypes.byref(block), ctypes.c_size_t(200 << 30)))
+"""
+with tempfile.TemporaryDirectory() as scratch:
+    large = subprocess.run([STEPTIME, 'record', '--device', 'h100-sxm', '-o', os.path.join(scratch, 'run'), '--', sys.executable, '-c',
+                            FIRST_BLOCK], capture_output=True, text=True, check=False)
+    if large.returncode != 3 or not re.search(r'200.000 GiB did not fit with [0-9.]+ GiB in use, and the log has no live block\n(\n|$)', large.stdout):
+        failures.append(f'a first request: {large.returncode} {large.stdout} {large.stderr}')
 # CUDA 11, and two GPUs in one process: products and sums are on their own ones.
 TWO = """
 import ctypes

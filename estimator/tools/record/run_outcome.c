@@ -205,10 +205,12 @@ static void put_oom(st_node *root, const st_run_outcome *outcome)
         st_put_count(block, "charged_bytes", outcome->oom_blocks[i].charged_bytes);
     }
     st_say_title(root, "Out of memory");
-    st_say(root,
-           "  %.3f GiB did not fit with %.3f GiB in use; the largest live blocks, in bytes:\n",
-           (double)outcome->oom_bytes / 1073741824, (double)outcome->oom_live_bytes / 1073741824);
-    st_table_show(st_say_columns(root, ">bytes|>charged"), blocks, "bytes,charged_bytes");
+    const bool has_blocks = outcome->oom_block_count > 0;
+    st_say(root, "  %.3f GiB did not fit with %.3f GiB in use%s\n",
+           (double)outcome->oom_bytes / 1073741824, (double)outcome->oom_live_bytes / 1073741824,
+           has_blocks ? "; the largest live blocks, in bytes:" : ", and the log has no live block");
+    if (has_blocks)
+        st_table_show(st_say_columns(root, ">bytes|>charged"), blocks, "bytes,charged_bytes");
 }
 
 void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends, size_t count,

@@ -316,13 +316,11 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
     const char *path = request->path;
     const char *folder = request->folder;
     if (outcome->out_of_memory) {
-        (void)st_errors_add(
-            run->errors,
-            &(st_error){
-                .status = ST_ERR_CHECK,
-                .severity = ST_SEVERITY_LIMIT,
-                .message =
-                    "the program exceeds GPU memory; the result lists the largest live blocks"});
+        (void)st_errors_add(run->errors,
+                            &(st_error){.status = ST_ERR_CHECK,
+                                        .severity = ST_SEVERITY_LIMIT,
+                                        .message = "the program exceeds GPU memory; the result has "
+                                                   "the request and what was in use"});
         return CLI_CHECK_FAILS;
     }
     for (size_t i = 0; i < count; i++) {
