@@ -20,7 +20,6 @@ import tempfile
 
 LAG_US = 6.0
 MOST_POINTS = 1.0
-MOST_SHARED = 2.5  # of streams that share a queue: which of them makes room is taken as recorded
 
 
 class Task:
@@ -254,9 +253,8 @@ def main():
                                 ("after_least_ns", "after_ns", "after_waiting_ns")]
                         off = got - true
                         text = f"{got:+.2f} %, {off:+.2f} off, range {min(ends):+.2f} to {max(ends):+.2f}"
-                        most = MOST_SHARED if "share" in name else MOST_POINTS
-                        verdict = "right" if abs(off) <= most else "range" if (
-                            min(ends) - most <= true <= max(ends) + most) else "WRONG"
+                        verdict = "right" if abs(off) <= MOST_POINTS else "range" if (
+                            min(ends) - MOST_POINTS <= true <= max(ends) + MOST_POINTS) else "WRONG"
                     bad += verdict == "WRONG"
                     if arguments.verbose or verdict == "WRONG":
                         print(f"{seed} {name}: {' '.join(words)}: truth {true:+.2f} %: {verdict}: {text}")

@@ -21,8 +21,8 @@ CHANGES = {"speed.gemm=2": {"gemm": 2}, "speed.gemm=10": {"gemm": 10}, "speed.ge
            "speed.elementwise=4": {"elementwise": 4}, "speed.host=2": {"host": 2}, "speed.launch=4": {"launch": 4}}
 NAMES = {"gemm": "ampere_sgemm_128x64_nn", "elementwise": "vectorized_elementwise_kernel"}
 MEDIAN_PERCENT, MOST_PERCENT = 0.3, 5.0
-# Of shallow queues that several streams share. A place that any of them frees is taken as recorded, whoever is first then.
-SHALLOW_MEDIAN_PERCENT, SHALLOW_NINE_OF_TEN_PERCENT, SHALLOW_MOST_PERCENT = 0.5, 10.0, 20.0
+# Of shallow queues that several streams share.
+SHALLOW_MEDIAN_PERCENT, SHALLOW_NINE_OF_TEN_PERCENT, SHALLOW_MOST_PERCENT = 0.3, 2.0, 5.0
 
 
 @dataclasses.dataclass

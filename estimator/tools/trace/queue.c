@@ -386,6 +386,7 @@ void st_queues_find(const st_order *order, st_arena *arena, st_launch_queues *qu
     f.rule = rules[best];
     (void)find_all(&f, queues);
     queues->at_begin = f.rule.at_begin;
+    queues->in_order = f.rule.in_order;
     free(f.ends);
     free(f.levels);
     free(f.times);

@@ -40,6 +40,7 @@ typedef struct st_launch_queues {
     st_launch_queue *items;
     size_t count;
     bool at_begin; /* tasks free their places when they begin, not when they end */
+    bool in_order; /* and not before those launched earlier do */
 } st_launch_queues;
 
 /* Everything is of `arena`. */

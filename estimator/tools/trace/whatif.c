@@ -613,7 +613,8 @@ static void replay_changed(st_whatif *w)
                                                   note_collectives,
                                                   st_whatif_note_moved,
                                                   st_whatif_note_edits,
-                                                  st_whatif_repeat};
+                                                  st_whatif_repeat,
+                                                  st_whatif_share_queues};
     for (size_t i = 0; i < ST_COUNT(stages) && w->status == ST_OK; i++)
         stages[i](w);
     if (w->status == ST_OK)

@@ -286,5 +286,19 @@ void st_whatif_plan_repeats(st_whatif *w);
 
 /* Builds the graph anew with the copies, and a replay for it. Nothing happens without units. */
 void st_whatif_repeat(st_whatif *w);
+/* What makes room in a launch queue for a task that waits: the begin or the end of another one. */
+typedef struct st_whatif_room {
+    st_task_id freed_by; /* ST_TASK_NONE: as before */
+    bool at_begin;
+} st_whatif_room;
+
+/* Builds the graph anew where no units are, with other tasks that make room, by task. */
+void st_whatif_rebuild(st_whatif *w, const st_whatif_room *room);
+
+/*
+ * Which task makes room in a shallow queue that streams share depends on which ends first after the
+ * change: builds the graph anew until that is so.
+ */
+void st_whatif_share_queues(st_whatif *w);
 
 #endif

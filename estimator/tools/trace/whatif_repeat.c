@@ -301,6 +301,7 @@ typedef struct builder {
     st_task_id *moved;  /* by task: its number in the new graph */
     st_task_id *like;   /* by task: 1 + the one that does the same in the layer before; 0: none */
     uint32_t *meetings; /* by instance: that of the first copies, 0: there are none */
+    const st_whatif_room *room; /* without copies: by task, what it waits for in a launch queue */
     group *groups;
     size_t group_count;
 } builder;
@@ -547,9 +548,27 @@ static void chain_copies(builder *b, st_task_id from, st_task_id to)
                  ST_EDGE_STREAM);
 }
 
+/* A launch waits for the end of another task, or for all that this one waits for: its delay, or
+ * what is before it on its stream and elsewhere. */
+static void add_room(builder *b, st_task_id to)
+{
+    const st_task_id task = b->room[to].freed_by;
+    const st_task_id previous = b->was.previous[task];
+    if (!b->room[to].at_begin || st_whatif_delay_of(b->w, task) != ST_TASK_NONE) {
+        add_edge(b, b->room[to].at_begin ? previous : task, to, ST_EDGE_QUEUE);
+        return;
+    }
+    if (previous != ST_TASK_NONE)
+        add_edge(b, previous, to, ST_EDGE_QUEUE);
+    for (uint32_t i = b->was.before_first[task]; i < b->was.before_first[task + 1]; i++)
+        add_edge(b, b->was.before[i], to, ST_EDGE_QUEUE);
+}
+
 /* What comes from before a unit is there for the first copy; the rest of it stays among itself. */
 static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 {
+    if (kind == ST_EDGE_QUEUE && b->room != NULL && b->room[to].freed_by == ST_TASK_NONE)
+        add_edge(b, b->moved[from], b->moved[to], kind);
     if (kind == ST_EDGE_QUEUE)
         return; /* see add_queues */
     uint32_t copies = copies_of(b, to);
@@ -761,9 +780,14 @@ static void list_units(builder *b)
 
 void st_whatif_repeat(st_whatif *w)
 {
-    builder b = {.w = w, .old = w->graph->graph, .was = st_graph_arrays_of(w->graph->graph)};
-    if (w->unit_count == 0)
-        return;
+    if (w->unit_count > 0)
+        st_whatif_rebuild(w, NULL);
+}
+
+void st_whatif_rebuild(st_whatif *w, const st_whatif_room *room)
+{
+    builder b = {
+        .w = w, .old = w->graph->graph, .was = st_graph_arrays_of(w->graph->graph), .room = room};
     b.graph = st_xmemory(st_graph_create(NULL));
     allocate(&b);
     list_units(&b);
@@ -789,7 +813,10 @@ void st_whatif_repeat(st_whatif *w)
             for (uint32_t i = b.was.before_first[task]; i < b.was.before_first[task + 1]; i++)
                 copy_edge(&b, b.was.before[i], task, b.was.before_kind[i]);
     }
-    if (w->status == ST_OK)
+    for (st_task_id task = 0; task < b.was.task_count && room != NULL; task++)
+        if (room[task].freed_by != ST_TASK_NONE)
+            add_room(&b, task);
+    if (w->status == ST_OK && room == NULL)
         add_queues(&b);
     if (w->status == ST_OK)
         w->status = st_graph_seal(b.graph, w->errors);
