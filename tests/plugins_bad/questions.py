@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How often a search asks an isolated plugin, which is what isolation costs: questions.py STEPTIME QUESTIONS.SO PLUGINS
+"""How often a search asks an isolated plugin and starts processes, which is what isolation costs:
 
-Blocks of rows, answers that are kept and one process for all replayed plans leave a fifteenth of a question for a plan.
+    questions.py STEPTIME QUESTIONS.SO PLUGINS
+
+Blocks of rows and answers that are kept leave a fifteenth of a question for a plan. One process describes the plugin and one
+serves it, however many plans are replayed.
 Prints TAP.
 """
 import os
@@ -24,15 +27,16 @@ def main():
         here = subprocess.run(search, capture_output=True, text=True, check=False)
         apart = subprocess.run([*search, '--isolate'], capture_output=True, text=True, check=False,
                                env={**os.environ, 'LD_PRELOAD': library, 'QUESTIONS': str(count)})
-        questions = int(count.read_text(encoding='ascii')) if count.exists() else 0
+        questions, processes = map(int, count.read_text(encoding='ascii').split()) if count.exists() else (0, 0)
     plans = int(re.search(r'^plans +(\d+)', here.stdout, re.MULTILINE)[1]) if here.returncode == 0 else 0
     same = plans > 0 and apart.stdout == here.stdout
     few = 0 < questions * PLANS_OF_A_QUESTION <= plans
-    print(f'1..2\n{"ok" if same else "not ok"} 1 - a search with an isolated plugin prints what it prints with one in the process')
+    print(f'1..3\n{"ok" if same else "not ok"} 1 - a search with an isolated plugin prints what it prints with one in the process')
     print(f'{"ok" if few else "not ok"} 2 - {questions} questions for {plans} plans, at most one for {PLANS_OF_A_QUESTION}')
+    print(f'{"ok" if processes == 2 else "not ok"} 3 - {processes} processes are started, one to describe the plugin and one to serve it')
     if not same:
         print('# ' + apart.stderr.replace('\n', '\n# '))
-    return 0 if same and few else 1
+    return 0 if same and few and processes == 2 else 1
 
 
 sys.exit(main())

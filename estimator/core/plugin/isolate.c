@@ -14,6 +14,7 @@
 #include "plugin/remote.h"
 #include "plugin/ipc.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,6 +107,49 @@ static void write_identity(st_buffer *to, const char *file)
                      found.st_mtim.tv_nsec);
 }
 
+/* What plugins said of themselves, by their files, for those that are loaded again. */
+typedef struct description {
+    char *identity;
+    char *text;
+    size_t length;
+} description;
+
+enum { MOST_DESCRIPTIONS = 64 };
+static pthread_mutex_t described_lock = PTHREAD_MUTEX_INITIALIZER;
+static description described[MOST_DESCRIPTIONS];
+static size_t described_count;
+
+/* The text in the arena; NULL where the file was not described as it is now. */
+static const char *find_description(const char *identity, st_arena *arena, size_t *length)
+{
+    const char *found = NULL;
+    (void)pthread_mutex_lock(&described_lock);
+    for (size_t i = 0; i < described_count && found == NULL; i++)
+        if (strcmp(described[i].identity, identity) == 0) {
+            *length = described[i].length;
+            found = st_arena_copy(arena, described[i].text, *length);
+        }
+    (void)pthread_mutex_unlock(&described_lock);
+    return found;
+}
+
+static void keep_description(const char *identity, const char *text, size_t length)
+{
+    description made = {.identity = strdup(identity), .text = malloc(length + 1), .length = length};
+    const bool has_memory = made.identity != NULL && made.text != NULL;
+    if (has_memory)
+        memcpy(made.text, text, length);
+    (void)pthread_mutex_lock(&described_lock);
+    const bool is_kept = has_memory && described_count < MOST_DESCRIPTIONS;
+    if (is_kept)
+        described[described_count++] = made;
+    (void)pthread_mutex_unlock(&described_lock);
+    if (!is_kept) {
+        free(made.identity);
+        free(made.text);
+    }
+}
+
 /*
  * A search opens a plugin for each plan that it replays: all of them share one process, with the
  * same file and options on the same search path. A process that was forked has its own.
@@ -184,8 +228,14 @@ st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place
     loaded->paths = paths;
     loaded->start = start;
     visit request = {.paths = paths, .file = loaded->file};
-    status = st_child_run(describe, &request, &limits, arena, &result, errors);
-    if (status == ST_OK) {
+    st_buffer identity = {0};
+    write_identity(&identity, loaded->file);
+    size_t length = 0;
+    const char *known = identity.failed ? NULL : find_description(identity.data, arena, &length);
+    if (known != NULL) {
+        status = st_answer_module(loaded, known, length, place, arena, errors);
+    } else if ((status = st_child_run(describe, &request, &limits, arena, &result, errors)) ==
+               ST_OK) {
         const char *reason =
             result.end == ST_CHILD_DONE ? NULL : st_child_end_text(&result, LOAD_LIMIT_MS, arena);
         if (result.end == ST_CHILD_DONE)
@@ -193,7 +243,10 @@ st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place
         else
             status = reason != NULL ? st_module_fail(loaded, ST_ERR_PROVIDER, place, reason, errors)
                                     : st_out_of_memory(errors);
+        if (status == ST_OK && !identity.failed)
+            keep_description(identity.data, result.text, result.length);
     }
+    st_buffer_free(&identity);
     if (status == ST_OK && strchr(name, '/') == NULL && strcmp(loaded->shown.id, name) != 0)
         status = st_module_fail(
             loaded, ST_ERR_PROVIDER, place,
