@@ -11,6 +11,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise; NOLINT(bugprone-reserved-identifier) */
 #include "steptime/arena.h"
 
+#include "base/arena_size.h"
 #include "base/oom_flag.h"
 #include "base/print.h"
 
@@ -116,6 +117,12 @@ static chunk *map_chunk(size_t least_bytes)
         .mapping_bytes = bytes,
     };
     return one;
+}
+
+void st_arena_expect_megabytes(st_arena *arena)
+{
+    if (MAPS_CHUNKS)
+        arena->next_chunk_bytes = (size_t)2 * LARGEST_CALLOC_BYTES;
 }
 
 /* What is larger than the next chunk and cannot be mapped gets one for itself, which is full at

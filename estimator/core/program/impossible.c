@@ -15,8 +15,8 @@ bool st_absence_begin(st_absence *absence, const st_sheet *sheet, const st_given
     if (given == NULL)
         return true;
     size_t count = sheet->cell_count + 1;
-    absence->cells = st_arena_alloc(arena, count, sizeof *absence->cells);
-    absence->is_asked = st_arena_alloc(arena, count, sizeof *absence->is_asked);
+    absence->values = st_arena_alloc(arena, count, sizeof *absence->values);
+    absence->asked = st_arena_alloc(arena, count, sizeof *absence->asked);
     absence->states = st_arena_alloc(arena, count, sizeof *absence->states);
     return !st_arena_failed(arena);
 }
@@ -86,13 +86,15 @@ st_guess st_absence_guess(st_absence *absence, const st_expr *expr)
                 return ask_provider(absence, absence->providers[cell]);
             if (absence->depth == MOST_CELLS)
                 return (st_guess){0};
-            if (!absence->is_asked[cell]) {
-                absence->is_asked[cell] = true;
+            if (absence->asked[cell] == ST_NOT_ASKED) {
+                absence->asked[cell] = ST_UNKNOWN;
                 absence->depth++;
-                absence->cells[cell] = st_absence_guess(absence, absence->sheet->cells[cell].expr);
+                result = st_absence_guess(absence, absence->sheet->cells[cell].expr);
                 absence->depth--;
+                absence->asked[cell] = result.known ? ST_KNOWN : ST_UNKNOWN;
+                absence->values[cell] = result.value;
             }
-            return absence->cells[cell];
+            return (st_guess){absence->asked[cell] == ST_KNOWN, absence->values[cell]};
         }
         case ST_NAME_VALUE:
             return (st_guess){true, expr->number};

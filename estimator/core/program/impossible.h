@@ -30,11 +30,13 @@ typedef struct st_absence {
     const st_given *given;               /* NULL: nothing is left out */
     const st_provider *const *providers; /* per cell; NULL, as the list may be: its formula */
     bool asks_providers;                 /* those that read nothing; else cells are unknown */
-    st_guess *cells;                     /* asked before, as the next one says */
-    bool *is_asked;
-    uint8_t *states; /* of type st_presence */
-    size_t depth;    /* in cells that read each other */
+    double *values;                      /* per cell, where the next one says ST_KNOWN */
+    uint8_t *asked;                      /* of type st_asked */
+    uint8_t *states;                     /* of type st_presence */
+    size_t depth;                        /* in cells that read each other */
 } st_absence;
+
+typedef enum st_asked { ST_NOT_ASKED, ST_UNKNOWN, ST_KNOWN } st_asked;
 
 typedef enum st_presence { ST_UNDECIDED, ST_PRESENT, ST_ABSENT } st_presence;
 

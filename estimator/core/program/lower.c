@@ -5,6 +5,7 @@
  * the checker has bounded both.
  */
 #include "program/lower.h"
+#include "base/arena_size.h"
 #include "base/memory.h"
 #include "sheet/order.h"
 
@@ -23,7 +24,12 @@ st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
                             const st_program_options *options, st_arena *arena, st_errors *errors)
 {
     *lowering = (st_lowering){.sheet = sheet, .graph = {.arena = arena}};
-    st_dataflow_begin(&lowering->graph, 2 * sheet->cell_count);
+    /* A report has most of a sheet, a few cells have little of it. */
+    enum { FEW_OUTPUTS = 16, MANY_CELLS = 1024, FEW_VALUES = 1024 };
+    const bool is_report = options->outputs == NULL || options->output_count >= FEW_OUTPUTS;
+    if (is_report && sheet->cell_count >= MANY_CELLS)
+        st_arena_expect_megabytes(arena);
+    st_dataflow_begin(&lowering->graph, is_report ? 3 * sheet->cell_count : FEW_VALUES);
     lowering->cells = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*lowering->cells));
     lowering->searched =
         st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->searched));

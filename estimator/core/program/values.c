@@ -24,7 +24,7 @@ static bool make_room(st_dataflow *graph, size_t count)
 
 void st_dataflow_begin(st_dataflow *graph, size_t values)
 {
-    enum { MOST = 1024 };
+    enum { MOST = 8192 };
     (void)make_room(graph, values < MOST ? values : MOST);
 }
 
