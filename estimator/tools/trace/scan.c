@@ -250,7 +250,9 @@ static inline bool usual_key(st_scan *scan, bool started, st_scan_span *key)
     passed_lines lines = {0};
     if (!st_scan_ok(scan) || (started && data[scan->at] != ','))
         return false;
-    size_t start = pass_blanks(data, scan->at + started, &lines);
+    size_t start = scan->at + started + (data[scan->at + started] == ' ');
+    if (data[start] != '"')
+        start = pass_blanks(data, start, &lines);
     if (data[start] != '"')
         return false;
     size_t end = plain_text(data, ++start);
@@ -286,12 +288,9 @@ bool st_scan_item(st_scan *scan, bool *started)
     return next_member(scan, started, ']', "',' or ']'");
 }
 
-bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key)
+/* Apart, so that what is usual saves no registers. */
+__attribute__((noinline)) static bool unusual_key(st_scan *scan, bool *started, st_scan_span *key)
 {
-    if (usual_key(scan, *started, key)) {
-        *started = true;
-        return true;
-    }
     if (!next_member(scan, started, '}', "',' or '}'"))
         return false;
     if (peek_inside(scan) != '"')
@@ -301,6 +300,14 @@ bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key)
     if (peek_inside(scan) != ':')
         return st_scan_ok(scan) && fail_found(scan, "':'");
     scan->at++;
+    return true;
+}
+
+bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key)
+{
+    if (!usual_key(scan, *started, key))
+        return unusual_key(scan, started, key);
+    *started = true;
     return true;
 }
 
@@ -367,7 +374,7 @@ static void mend_control(st_scan *scan, size_t at)
     }
 }
 
-bool st_scan_string(st_scan *scan, st_scan_span *text)
+__attribute__((noinline)) static bool unusual_string(st_scan *scan, st_scan_span *text)
 {
     if (peek_inside(scan) != '"')
         return st_scan_ok(scan) && fail_kind(scan, "a string");
@@ -396,6 +403,22 @@ bool st_scan_string(st_scan *scan, st_scan_span *text)
         .start = start, .length = (uint32_t)(scan->base + next - start), .escaped = escaped};
     scan->at = next + 1;
     return true;
+}
+
+bool st_scan_string(st_scan *scan, st_scan_span *text)
+{
+    const char *data = scan->data;
+    const size_t start = scan->at + (data[scan->at] == ' ');
+    if (data[start] == '"' && st_scan_ok(scan)) {
+        const size_t end = plain_text(data, start + 1);
+        if (data[end] == '"') {
+            *text = (st_scan_span){.start = scan->base + start + 1,
+                                   .length = (uint32_t)(end - start - 1)};
+            scan->at = end + 1;
+            return true;
+        }
+    }
+    return unusual_string(scan, text);
 }
 
 size_t st_scan_number_length(const char *text)
@@ -635,10 +658,8 @@ static bool usual_value(st_scan *scan)
     }
 }
 
-bool st_scan_skip(st_scan *scan)
+__attribute__((noinline)) static bool skip_unusual(st_scan *scan)
 {
-    if (st_scan_ok(scan) && usual_value(scan))
-        return true;
     uint64_t objects = 0; /* a bit per depth */
     bool started = true;
     int depth = 0;
@@ -661,6 +682,11 @@ bool st_scan_skip(st_scan *scan)
             return false;
     } while (depth > 0);
     return true;
+}
+
+bool st_scan_skip(st_scan *scan)
+{
+    return (st_scan_ok(scan) && usual_value(scan)) || skip_unusual(scan);
 }
 
 bool st_scan_end(st_scan *scan)
