@@ -410,9 +410,10 @@ static st_status fit_all(fitter *fit)
         fit->counts[i] = !calibration->rows[i].test;
     problem.counts = fit->counts;
     if (calibration->noise > 0)
-        fit->slopes =
-            st_arena_alloc(fit->arena, calibration->row_count * calibration->varied_count + 1,
-                           sizeof *fit->slopes);
+        fit->slopes = st_arena_alloc(
+            fit->arena,
+            (calibration->row_count + calibration->varied_count) * calibration->varied_count + 1,
+            sizeof *fit->slopes);
     problem.slopes = fit->slopes;
     st_status status = solve(fit, &problem, &calibration->solution);
     if (status == ST_ERR_MATH)
@@ -457,6 +458,9 @@ static st_status fit_others(fitter *fit)
     problem.start_only = true;
     problem.rough = calibration->noise > 0;
     problem.known_slopes = fit->slopes;
+    for (size_t i = 0; i < calibration->varied_count; i++) /* there a start moves inside */
+        if (calibration->solution.at_low[i] || calibration->solution.at_high[i])
+            problem.known_slopes = NULL;
     st_status status = solve(fit, &problem, &solution);
     if (status == ST_OK && !tells_all(fit, &solution))
         status = ST_ERR_MATH;

@@ -34,11 +34,7 @@ typedef struct fit_state {
     gsl_vector *moved; /* coordinates next to those of the slopes */
     gsl_vector *up;    /* residuals there */
     gsl_vector *down;
-    /* Where slopes were asked for last, if they are corrected instead of computed anew. */
-    gsl_matrix *slopes;
-    gsl_vector *coordinates; /* NULL: computed anew */
-    gsl_vector *residuals;
-    bool has_slopes;
+    bool begun; /* slopes were asked for before */
 } fit_state;
 
 double st_parameter_at(const st_parameter *parameter, double share)
@@ -110,14 +106,15 @@ static int residuals(const gsl_vector *coordinates, void *context, gsl_vector *r
     return GSL_SUCCESS;
 }
 
-/* The slopes of the rows that count, as those of all rows say. */
+/* The slopes at the start of the rows that count, and of the priors behind all rows. */
 static void take_known(const fit_state *state, gsl_matrix *result)
 {
     const st_problem *problem = state->problem;
     const size_t count = problem->parameter_count;
     size_t next = 0;
-    for (size_t i = 0; i < problem->row_count; i++) {
-        if (!is_seen(problem, i))
+    for (size_t i = 0; i < problem->row_count + count && next < result->size1; i++) {
+        if (i < problem->row_count ? !is_seen(problem, i)
+                                   : !has_prior(&problem->parameters[i - problem->row_count]))
             continue;
         for (size_t k = 0; k < count; k++)
             gsl_matrix_set(result, next, k, problem->known_slopes[i * count + k]);
@@ -125,83 +122,38 @@ static void take_known(const fit_state *state, gsl_matrix *result)
     }
 }
 
-/* The slope of a prior's residual, which needs no estimate. */
-static void put_prior_slopes(const fit_state *state, const gsl_vector *coordinates,
-                             gsl_matrix *result)
-{
-    const st_problem *problem = state->problem;
-    size_t next = result->size1;
-    for (size_t i = problem->parameter_count; i-- > 0;) {
-        const st_parameter *parameter = &problem->parameters[i];
-        const double share = share_of(gsl_vector_get(coordinates, i));
-        if (!has_prior(parameter))
-            continue;
-        next--;
-        for (size_t k = 0; k < problem->parameter_count; k++)
-            gsl_matrix_set(result, next, k, 0.0);
-        gsl_matrix_set(result, next, i,
-                       problem->noise / parameter->sd * log(parameter->high / parameter->low) *
-                           share * (1.0 - share));
-    }
-}
-
-/* Broyden's update: the least change of the slopes that explains the last step. */
-static int correct_slopes(fit_state *state, const gsl_vector *coordinates, gsl_matrix *result)
-{
-    gsl_matrix *slopes = state->slopes;
-    const int code = residuals(coordinates, state, state->up);
-    double square = 0.0;
-    if (code != GSL_SUCCESS)
-        return code;
-    if (!state->has_slopes)
-        take_known(state, slopes);
-    for (size_t k = 0; state->has_slopes && k < coordinates->size; k++) {
-        const double moved = gsl_vector_get(coordinates, k) - gsl_vector_get(state->coordinates, k);
-        gsl_vector_set(state->moved, k, moved);
-        square += moved * moved;
-    }
-    for (size_t i = 0; square > 0.0 && i < slopes->size1; i++) {
-        double missing = gsl_vector_get(state->up, i) - gsl_vector_get(state->residuals, i);
-        for (size_t k = 0; k < coordinates->size; k++)
-            missing -= gsl_matrix_get(slopes, i, k) * gsl_vector_get(state->moved, k);
-        for (size_t k = 0; k < coordinates->size; k++)
-            gsl_matrix_set(slopes, i, k,
-                           gsl_matrix_get(slopes, i, k) +
-                               missing * gsl_vector_get(state->moved, k) / square);
-    }
-    put_prior_slopes(state, coordinates, slopes);
-    (void)gsl_vector_memcpy(state->coordinates, coordinates);
-    (void)gsl_vector_memcpy(state->residuals, state->up);
-    (void)gsl_matrix_memcpy(result, slopes);
-    state->has_slopes = true;
-    return GSL_SUCCESS;
-}
-
-/* Central differences. Steps do not shrink with a coordinate: one in the middle of its bounds is 0,
- * or nearly. */
+/*
+ * Central differences, or where few steps are wanted, forward ones with half the runs. Steps do not
+ * shrink with a coordinate: one in the middle of its bounds is 0, or nearly.
+ */
 static int slopes(const gsl_vector *coordinates, void *context, gsl_matrix *result)
 {
     fit_state *state = context;
-    if (state->coordinates != NULL)
-        return correct_slopes(state, coordinates, result);
+    const bool is_forward = state->problem->rough;
+    int code = GSL_SUCCESS;
+    if (state->problem->known_slopes != NULL && !state->begun) {
+        state->begun = true;
+        take_known(state, result);
+        return code;
+    }
     (void)gsl_vector_memcpy(state->moved, coordinates);
-    for (size_t k = 0; k < coordinates->size; k++) {
-        double at = gsl_vector_get(coordinates, k);
-        double step = least_step * fmax(fabs(at), 1.0);
+    if (is_forward)
+        code = residuals(coordinates, state, state->down);
+    for (size_t k = 0; k < coordinates->size && code == GSL_SUCCESS; k++) {
+        const double at = gsl_vector_get(coordinates, k);
+        const double step = least_step * fmax(fabs(at), 1.0);
         gsl_vector_set(state->moved, k, at + step);
-        int code = residuals(state->moved, state, state->up);
+        code = residuals(state->moved, state, state->up);
         gsl_vector_set(state->moved, k, at - step);
-        if (code == GSL_SUCCESS)
+        if (code == GSL_SUCCESS && !is_forward)
             code = residuals(state->moved, state, state->down);
         gsl_vector_set(state->moved, k, at);
-        if (code != GSL_SUCCESS)
-            return code;
         for (size_t i = 0; i < result->size1; i++)
             gsl_matrix_set(result, i, k,
                            (gsl_vector_get(state->up, i) - gsl_vector_get(state->down, i)) /
-                               (2.0 * step));
+                               (is_forward ? step : 2.0 * step));
     }
-    return GSL_SUCCESS;
+    return code;
 }
 
 static size_t count_priors(const st_problem *problem)
@@ -283,10 +235,13 @@ static void put_slopes(const st_problem *problem, const gsl_parts *parts)
     const gsl_matrix *jacobian = gsl_multifit_nlinear_jac(parts->workspace);
     const size_t count = problem->parameter_count;
     size_t next = 0;
-    for (size_t i = 0; problem->slopes != NULL && i < problem->row_count; i++) {
-        for (size_t k = 0; is_seen(problem, i) && k < count; k++)
+    for (size_t i = 0; problem->slopes != NULL && i < problem->row_count + count; i++) {
+        if (i < problem->row_count ? !is_seen(problem, i)
+                                   : !has_prior(&problem->parameters[i - problem->row_count]))
+            continue;
+        for (size_t k = 0; k < count; k++)
             problem->slopes[i * count + k] = gsl_matrix_get(jacobian, next, k);
-        next += is_seen(problem, i) ? 1 : 0;
+        next++;
     }
 }
 
@@ -367,12 +322,6 @@ st_status st_solve(const st_problem *problem, st_solution *solution)
                        .moved = gsl_vector_alloc(problem->parameter_count),
                        .up = gsl_vector_alloc(residual_count),
                        .down = gsl_vector_alloc(residual_count)};
-    const bool corrects = problem->known_slopes != NULL;
-    if (corrects) {
-        state.slopes = gsl_matrix_alloc(residual_count, problem->parameter_count);
-        state.coordinates = gsl_vector_alloc(problem->parameter_count);
-        state.residuals = gsl_vector_alloc(residual_count);
-    }
     st_status status = ST_ERR_MEMORY;
     gsl_parts parts = {
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &options,
@@ -382,18 +331,13 @@ st_status st_solve(const st_problem *problem, st_solution *solution)
     };
     state.estimates = calloc(problem->row_count, sizeof *state.estimates);
     if (parts.workspace == NULL || parts.start == NULL || parts.covariance == NULL ||
-        state.estimates == NULL || state.moved == NULL || state.up == NULL || state.down == NULL ||
-        (corrects &&
-         (state.slopes == NULL || state.coordinates == NULL || state.residuals == NULL)))
+        state.estimates == NULL || state.moved == NULL || state.up == NULL || state.down == NULL)
         goto cleanup;
     status = try_all(&state, &parts, &best);
     if (status == ST_OK)
         *solution = best;
 cleanup:
     free(state.estimates);
-    gsl_matrix_free(state.slopes);
-    gsl_vector_free(state.coordinates);
-    gsl_vector_free(state.residuals);
     gsl_vector_free(state.down);
     gsl_vector_free(state.up);
     gsl_vector_free(state.moved);

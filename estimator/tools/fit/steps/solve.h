@@ -43,8 +43,8 @@ typedef struct st_problem {
     double noise;    /* standard deviation of a row's error, against which priors weigh */
     bool start_only; /* the minimum is near the start: look nowhere else */
     bool rough;      /* a model with kinks: few steps, and where they end counts */
-    /* Slopes at the start, [row * parameter_count + parameter]: steps begin with them and correct
-     * them by what they find (Broyden's rank-one updates). NULL: each step computes its own. */
+    /* Slopes at the start, [row * parameter_count + parameter] and behind the rows those of the
+     * priors: the first step needs no runs for them. NULL: not known. */
     const double *known_slopes;
     double *slopes; /* takes those of the solution in this form; NULL: nobody needs them */
     /* Estimates all rows for one set of parameters. */
