@@ -134,7 +134,7 @@ static double stages_before(const char **layout)
 {
     const size_t digits = strspn(*layout, "0123456789");
     if (digits == 0 || (*layout)[digits] != '=')
-        return NAN;
+        return (double)NAN;
     const double count = strtod(*layout, NULL);
     *layout += digits + 1;
     return count;
