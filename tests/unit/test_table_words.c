@@ -198,7 +198,7 @@ TEST_OF(a_source_may_read_as_another, fixture *own, set_up, tear_down)
     const st_measured *measured =
         good_rows(own, &request,
                   "id,layers,cuda_graph,again,target_iter_s\nlab-1,23,all,mlp,2.5\n"
-                  "lab-2,23,none,,2.5\nlab-3,23,all,,2.5\nlab-2,23,all,,2.5\n",
+                  "lab-2,23,none,,2.5\nlab-3,23,all,,2.5\nlab-4-2,23,all,,2.5\n",
                   NULL);
     near_to(measured->rows[0].estimate, 2125, 1e-14);
     near_to(measured->rows[1].estimate, 30025, 1e-14);
