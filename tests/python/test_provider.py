@@ -162,7 +162,7 @@ def test_rows_that_it_rejects_say_their_numbers():
     assert list(table['ok']) == [True, True, False, False, False, False] and table['reason'][0] == ''
     for row, returned in ((2, 'returned -'), (3, 'returned -'), (4, 'returned nan'), (5, 'returned nan')):
         text = table['reason'][row]
-        assert f'rejects all_reduce: {returned}' in text and f'batch.micro = {table["batch.micro"][row]}' in text
+        assert f'has no usable value of all_reduce: {returned}' in text and f'batch.micro = {table["batch.micro"][row]}' in text
         assert line_of(picky) in text
 
 

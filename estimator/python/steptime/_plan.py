@@ -110,7 +110,7 @@ def sweep(job: Job | str, over: Mapping[str, object], *, cells: Sequence[str] = 
 def _say_numbers(job: Job, axes: list[Column], reasons: Column) -> None:
     """The first rows that a provider in Python rejects say what it was given and what it returned: they are estimated alone."""
     rejected = [one for one, text in enumerate(reasons.values)
-                if any(text == f"plugin {own.plugin_id} rejects {own.name}" for own in job._providers)]  # type: ignore[attr-defined]
+                if any(text == f"plugin {own.plugin_id} has no usable value of {own.name}" for own in job._providers)]  # type: ignore[attr-defined]
     if not rejected:
         return
     rows = [row for row, reason in enumerate(reasons.buffer()) if reason in rejected]
