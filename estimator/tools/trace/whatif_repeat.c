@@ -770,7 +770,8 @@ static void match_layers(builder *b)
 static void list_units(builder *b)
 {
     st_whatif *w = b->w;
-    qsort(w->units, w->unit_count, sizeof *w->units, compare_units);
+    if (w->unit_count > 1)
+        qsort(w->units, w->unit_count, sizeof *w->units, compare_units);
     for (size_t i = 0; i < w->unit_count; i++)
         b->first_unit[w->units[i].rank + 1] = i + 1;
     for (size_t rank = 0; rank < w->graph->set->count; rank++)
