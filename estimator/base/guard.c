@@ -482,10 +482,10 @@ typedef struct lone_write {
     int fault;
 } lone_write;
 
-static int write_all(int stream, const char *data, size_t length)
+int st_guard_write_all(int file, const char *data, size_t length)
 {
     while (length > 0) {
-        const ssize_t written = write(stream, data, length);
+        const ssize_t written = write(file, data, length);
         if (written < 0 && errno != EINTR)
             return errno;
         if (written > 0) {
@@ -510,7 +510,7 @@ static void *write_alone(void *argument)
     const int stream = receive_parked();
     work->has_written = stream >= 0;
     if (stream >= 0) {
-        work->fault = write_all(stream, work->data, work->length);
+        work->fault = st_guard_write_all(stream, work->data, work->length);
         (void)send_parked(stream);
     }
     return NULL;
@@ -525,7 +525,7 @@ int st_guard_stdout_write(const char *data, size_t length)
         (void)pthread_join(thread, NULL);
     if (work.has_written)
         return work.fault;
-    return write_all(st_guard_stdout(), data, length);
+    return st_guard_write_all(st_guard_stdout(), data, length);
 }
 
 int st_guard_stdout_close(void)

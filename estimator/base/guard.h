@@ -67,7 +67,9 @@ int st_guard_stdout(void);
 /* Puts it where no code can write to it, until it is asked for: while plugins run before a result.
  */
 void st_guard_stdout_park(void);
-/* Writes all of it: 0 or an errno. While it is parked, no code of other threads gets to it. */
+/* All of it to an open file, whatever part of it a call takes: 0 or an errno. */
+int st_guard_write_all(int file, const char *data, size_t length);
+/* The same to standard output. While it is parked, no code of other threads gets to it. */
 int st_guard_stdout_write(const char *data, size_t length);
 int st_guard_stdout_close(void); /* results end here; 0 or an errno */
 bool st_guard_is_stdout(const char *path);

@@ -35,21 +35,6 @@ struct st_output {
     bool file_made; /* the temporary file is ours to remove */
 };
 
-/* Returns 0 or an errno. */
-static int write_all(int file, const char *data, size_t length)
-{
-    while (length > 0) {
-        ssize_t written = write(file, data, length);
-        if (written < 0 && errno != EINTR)
-            return errno;
-        if (written > 0) {
-            data += written;
-            length -= (size_t)written;
-        }
-    }
-    return 0;
-}
-
 static int find_target(const char *path, target *where)
 {
     const char *slash = strrchr(path, '/');
@@ -266,7 +251,7 @@ st_status st_output_check(const char *path, st_errors *errors)
 
 st_status st_output_append(st_output *output, const char *data, size_t length, st_errors *errors)
 {
-    int fault = write_all(output->file, data, length);
+    int fault = st_guard_write_all(output->file, data, length);
     output->bytes += length;
     return fault == 0 ? ST_OK : report(output->name, fault, errors);
 }

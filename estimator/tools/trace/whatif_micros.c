@@ -144,7 +144,7 @@ static uint32_t name_of(const micro_finder *f, size_t i)
 
 /*
  * The first task after which kernels run that do not run before, for most of the time on both
- * sides; `end` where there is no such place.
+ * sides; `end` if none is found.
  */
 static size_t find_turn(micro_finder *f, size_t first, size_t end)
 {

@@ -63,7 +63,7 @@ const char *st_row_contradiction(const st_row_check *check)
                       "gpus is not tp x pp x dp x cp");
     if (number_of(check, "mfu_pct", &number) && !(number > 0 && number <= 100))
         return refuse(check, "mfu_pct", st_errors_text(check->errors, "%g %%", number),
-                      "a utilization above 0 and up to 100 %", "mfu_pct is no share");
+                      "a utilization above 0 and up to 100 %", "mfu_pct is not a share");
     return check->is_step && check->row->measured > 0 ? check_step(check) : NULL;
 }
 

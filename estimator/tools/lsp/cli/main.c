@@ -27,20 +27,6 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static bool write_all(const char *bytes, size_t length)
-{
-    while (length > 0) {
-        const ssize_t written = write(st_guard_stdout(), bytes, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        length -= (size_t)written;
-    }
-    return true;
-}
-
 /* More of the editor's bytes are there to be read now. */
 static bool is_waiting(void)
 {
@@ -63,7 +49,7 @@ static bool serve(st_lsp_server *server)
         st_lsp_feed(server, bytes, (size_t)count, &out);
         if (!st_lsp_has_ended(server) && !is_waiting())
             st_lsp_settle(server, &out);
-        is_written = write_all(out.data, out.length);
+        is_written = st_guard_stdout_write(out.data, out.length) == 0;
         st_buffer_free(&out);
     }
     return st_lsp_ended_well(server);
