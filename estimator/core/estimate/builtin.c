@@ -8,6 +8,7 @@
 #include "estimate/pipeline_functions.h"
 #include "estimate/placement_cells.h"
 #include "estimate/stage_layers.h"
+#include "job/bind.h"
 #include "steptime/keys.h"
 
 #include <string.h>
@@ -60,12 +61,7 @@ static st_status find_layers(const st_paths *paths, const st_job *job, const st_
         return ST_OK;
     }
     if (wanted == 0) {
-        if (st_job_is_own(job, list))
-            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, list->place,
-                      "model.layer_list has no effect on the estimate: sheet %s does not use "
-                      "layers",
-                      st_sheet_name(sheet));
-        return ST_OK;
+        return st_job_warn_unread(job, list, sheet, "does not use layers", errors);
     }
     return st_layers_load(paths, list->text, list->place, arena, layers, errors);
 }

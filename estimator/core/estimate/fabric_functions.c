@@ -349,6 +349,7 @@ static size_t name_arguments(const st_sheet *sheet, const char *gpus, const char
 st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
                               st_arena *arena, st_cell_providers *providers, st_errors *errors)
 {
+    static const char without[] = "has no collectives that know their ranks on a node";
     const st_job_value *name = given(job, ST_KEY_CLUSTER_TOPOLOGY);
     const char *gpus = st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE);
     fabric *shared = NULL;
@@ -376,15 +377,15 @@ st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st
         return st_out_of_memory(errors);
     const provider_maker maker = {paths, job,   shared, names, name_arguments(sheet, gpus, names),
                                   arena, errors};
-    for (size_t i = 0; i < ROWS && status == ST_OK && gpus != NULL; i++)
-        if (can_be_provided(sheet, rows[i].name))
+    for (size_t i = 0; i < ROWS && status == ST_OK; i++) {
+        const st_job_value *table = rows[i].key != NULL ? given(job, rows[i].key) : NULL;
+        if (gpus != NULL && can_be_provided(sheet, rows[i].name))
             status = make_provider(&maker, &rows[i], &made[providers->count++]);
+        else if (table != NULL)
+            status = st_job_warn_unread(job, table, sheet, without, errors);
+    }
     if (status == ST_OK && providers->count == 0)
-        st_report(
-            errors, ST_SEVERITY_WARNING, ST_ERR_NAME, name->place,
-            "cluster.topology has no effect on the estimate: sheet %s has no collectives that "
-            "know their ranks on a node",
-            st_sheet_name(sheet));
+        status = st_job_warn_unread(job, name, sheet, without, errors);
     providers->items = made;
     return status;
 }

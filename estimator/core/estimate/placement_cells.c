@@ -7,6 +7,7 @@
 #include "estimate/placement_cells.h"
 
 #include "base/memory.h"
+#include "job/bind.h"
 #include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 #include "estimate/placement.h"
@@ -186,14 +187,8 @@ st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_ar
     bool any = false;
     for (size_t i = 0; i < ENTRIES; i++)
         any = any || open_cell(sheet, entries[i].role) != NULL;
-    if (!any || st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) == NULL) {
-        if (!st_job_is_own(job, order))
-            return ST_OK;
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, order->place,
-                  "parallel.order has no effect on the estimate: sheet %s has no placement roles",
-                  st_sheet_name(sheet));
-        return ST_OK;
-    }
+    if (!any || st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) == NULL)
+        return st_job_warn_unread(job, order, sheet, "has no placement roles", errors);
     axis_order *read = st_arena_alloc(arena, 1, sizeof *read);
     cell_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof *made);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "estimate/balanced_layout.h"
 #include "estimate/open_functions.h"
+#include "job/bind.h"
 #include "steptime/keys.h"
 #include "steptime/tool/pattern.h"
 #include "steptime/tool/roles.h"
@@ -483,11 +484,17 @@ st_status st_stage_plan_read(const st_job *job, const st_sheet *sheet, st_arena 
     bool any = false;
     for (size_t i = 0; i < ENTRIES; i++)
         any = any || st_open_function_find(sheet, entries[i].name) != NULL;
-    if (!any)
-        return ST_OK;
     const st_job_value *pattern = text_of(job, ST_KEY_MODEL_PATTERN);
     const st_job_value *layout = text_of(job, ST_KEY_PARALLEL_LAYOUT);
     st_status status = ST_OK;
+    if (!any) {
+        const st_job_value *const unread[] = {pattern, layout};
+        for (size_t i = 0; i < ST_COUNT(unread) && status == ST_OK; i++)
+            if (unread[i] != NULL)
+                status = st_job_warn_unread(job, unread[i], sheet,
+                                            "does not count the layers of each stage", errors);
+        return status;
+    }
     if (pattern != NULL)
         status = st_pattern_read(pattern->text, number_of(job, ST_KEY_MODEL_LAYERS), pattern->place,
                                  arena, &made->pattern, errors);

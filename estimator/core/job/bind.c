@@ -181,15 +181,13 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
 
 /* ---- what nobody reads ---- */
 
-static bool is_plan(const char *path)
+/* Files of models and clusters describe them for every sheet, and measurements are compared; what
+ * else a job's own file says is meant to count, and so is all that is set. */
+static bool is_description(const char *path)
 {
-    static const char *const sections[] = {ST_KEY_PARALLEL ".", ST_KEY_BATCH ".",
-                                           ST_KEY_PRECISION ".", ST_KEY_OVERLAP ".",
-                                           ST_KEY_TRAIN "."};
-    for (size_t i = 0; i < ST_COUNT(sections); i++)
-        if (strncmp(path, sections[i], strlen(sections[i])) == 0)
-            return true;
-    return strcmp(path, ST_KEY_RECOMPUTE) == 0;
+    return strncmp(path, ST_KEY_MODEL ".", sizeof ST_KEY_MODEL) == 0 ||
+           strncmp(path, ST_KEY_CLUSTER ".", sizeof ST_KEY_CLUSTER) == 0 ||
+           strncmp(path, ST_KEY_MEASURED ".", sizeof ST_KEY_MEASURED) == 0;
 }
 
 /* No formula can read a text: names change no number, and who reads the sheet, the layer list or
@@ -237,6 +235,42 @@ static void check_unread_constants(binding *binder)
                     "%s has no effect on the estimate: no input of sheet %s reads it" ST_HINT "%s",
                     constant->path, st_sheet_name(binder->sheet), st_or_none(slip)));
     }
+}
+
+st_status st_job_warn_unread(const st_job *job, const st_job_value *value, const st_sheet *sheet,
+                             const char *why, st_errors *errors)
+{
+    if (!st_job_is_own(job, value))
+        return ST_OK;
+    return st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
+                     "%s has no effect on the estimate: sheet %s %s", value->path,
+                     st_sheet_name(sheet), why);
+}
+
+/* A stack says more than one sheet reads, but somewhat of it has to count. */
+static void check_unread_stack(binding *binder)
+{
+    const st_job *job = binder->job;
+    size_t count = 0;
+    (void)st_keys(&count);
+    size_t said = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (job->values[i].origin == ST_ORIGIN_STACK) {
+            said++;
+            used += binder->key_read[i] ? 1 : 0;
+        }
+    for (size_t i = 0; i < job->constant_count; i++)
+        if (job->constants[i].origin == ST_ORIGIN_STACK) {
+            said++;
+            used += binder->constant_read[i] ? 1 : 0;
+        }
+    if (said > 0 && used == 0 && !job->stack->is_default)
+        st_note(
+            &binder->status,
+            st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, job->stack->place,
+                      "stack %s has no effect on the estimate: sheet %s reads none of its values",
+                      job->stack->name, st_sheet_name(binder->sheet)));
 }
 
 bool st_job_settles(const void *job, const st_sheet_input *input, double *value)
@@ -330,7 +364,7 @@ st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
     (void)st_keys(&count);
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = &binder.job->values[i];
-        bool expected_to_count = value->origin == ST_ORIGIN_SET || is_plan(value->path);
+        bool expected_to_count = value->origin == ST_ORIGIN_SET || !is_description(value->path);
         if (!binder.key_read[i] && expected_to_count && !is_no_number(value) &&
             !st_key_is_for_plugins(value->path) && st_job_is_own(binder.job, value))
             st_note(&binder.status,
@@ -339,6 +373,7 @@ st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
                               value->path, st_sheet_name(binder.sheet)));
     }
     check_unread_constants(&binder);
+    check_unread_stack(&binder);
     if (binder.status == ST_OK)
         *inputs = bound;
     return binder.status;

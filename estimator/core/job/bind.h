@@ -12,6 +12,10 @@
  */
 bool st_job_settles(const void *job, const st_sheet_input *input, double *value);
 
+/* Warns of a text of the user's own that the sheet does not use, and says `why`: "has no roles". */
+st_status st_job_warn_unread(const st_job *job, const st_job_value *value, const st_sheet *sheet,
+                             const char *why, st_errors *errors) ST_NODISCARD;
+
 /* The value of a key or constant, to be replaced; NULL where st_job_value_of has none. */
 st_job_value *st_job_place_of(const st_job *job, const char *path);
 
