@@ -29,6 +29,8 @@ static const char mill[] =
     "  flour: {unit: GiB, is: '19[GiB]', doc: flour}\n"
     "  which: {unit: stone, is: worn, doc: stone}\n"
     "  wear_of: {per: stone, unit: s, is: 'if(stone == upper, 0.635[s], 0.265[s])'}\n"
+    "  rows: {per: stone, is: 'if(stone == upper, 0, 4096.5)'}\n"
+    "  columns: {per: stone, is: '23.85'}\n"
     "  part_of: {per: stone, unit: s, is: 'wear_of[stone] * 0.8'}\n"
     "  wear: {unit: s, is: 'if(worn == upper, wear_of[upper], wear_of[lower_half])'}\n"
     "checks:\n"
@@ -53,7 +55,10 @@ static const char mill[] =
     "    - bar: Wear\n"
     "      of: wear\n"
     "      member: which\n"
-    "      parts: {edge: part_of}\n";
+    "      parts: {edge: part_of}\n"
+    "  rests:\n"
+    "    - {rests: time of sacks, on: [G, S, worn], sizes: [rows, columns]}\n"
+    "    - {rests: time of sieves, on: [S]}\n";
 
 static const char village[] = "name: village\n"
                               "cluster:\n"
@@ -125,6 +130,9 @@ TEST_WITH(the_report_stands_as_it_is_worked_out, set_up, tear_down)
         "\n\nWear, lower_half stone: 265 ms\n"
         "  edge   212 ms  80 %  ",
         "\n  other   53 ms  20 %  ",
+        /* The sieve is timed, the upper stone has no rows. */
+        "\nWhat rests on a default, not on a measurement\n"
+        "  time of sacks: constants.grain 2.385 s: lower half 4096.5 x 23.85\n\n",
         "\n\nWhat 10 % more of a constant changes\n"
         "  +7.7 %  constants.grain  2.385 s, assumed  grinding\n"};
     for (size_t i = 0; i < COUNT(parts); i++)

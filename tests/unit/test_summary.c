@@ -136,6 +136,12 @@ TEST_WITH(summaries_that_make_no_sense_are_refused, make_shelf, drop_shelf)
         {ST_ERR_VALUE, "  answer: {a step: {cell: T}}\n",
          "a number of the answer is a cell: expected its name, or {cell: CELL, given: INPUT, "
          "otherwise: TEXT}"},
+        {ST_ERR_NAME, "  rests: [{rests: r, on: [p], sizes: [T]}]\n",
+         "'T' in the summary is not a family over one enumeration"},
+        {ST_ERR_NAME, "  rests: [{rests: r, on: [T]}]\n", "'T' in the summary is not an input"},
+        {ST_ERR_NAME, "  rests: [{rests: r, on: [{p: q}]}]\n", "'' in the summary is not an"},
+        {ST_ERR_VALUE, "  rests: [{rests: r, sizes: [M]}]\n",
+         "what rests on measurements has a name and inputs: expected at most 8 of"},
         {ST_ERR_NAME, "  answer: {a step: {cell: T, given: p, other: two}}\n",
          "has no key 'other'"},
         {ST_ERR_NAME, "  answer: {a step: {cell: T, given: U, otherwise: two}}\n",

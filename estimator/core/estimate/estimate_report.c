@@ -9,6 +9,7 @@
 #include "base/error_report.h"
 
 #include "base/chars.h"
+#include "estimate/brief_report.h"
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
 #include "estimate/groups.h"
@@ -336,6 +337,9 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
     st_refined_report(estimate, root, table);
     put_effects(estimate, root, table);
     put_assumptions(estimate, root, table);
+    st_summary_values values;
+    if (st_summary_compute(estimate, root->result->arena, &values, NULL) == ST_OK)
+        st_rests_put(estimate, &values, root);
     size_t count = 0;
     checks *all = st_arena_alloc(root->result->arena, 1, sizeof *all);
     if (all != NULL) {

@@ -49,6 +49,11 @@ static bool list_names(const st_estimate *estimate, st_arena *arena, st_summary_
             add_part(sheet, bar->parts[k].hidden, members, arena, values);
         }
     }
+    for (size_t i = 0; i < summary->rest_count; i++) {
+        const st_summary_bar *rest = &summary->rests[i];
+        for (size_t k = 0; k < rest->count; k++)
+            add_part(sheet, rest->parts[k].cell, st_summary_members(sheet, rest), arena, values);
+    }
     return true;
 }
 

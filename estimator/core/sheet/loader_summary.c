@@ -154,14 +154,53 @@ static void read_bar(st_loader *loader, const st_yaml_node *node)
     read_parts(loader, parts, read_part, &bar->parts, &bar->count);
 }
 
+/* Adds names of inputs or families to what rests on measurements. */
+static void read_names(const st_yaml_node *list, bool inputs, st_summary_bar *rest)
+{
+    for (size_t i = 0; list != NULL && i < list->count && rest->count < MOST_PARTS; i++) {
+        const st_yaml_node *node = list->items[i];
+        const char *name = node->kind == ST_YAML_SCALAR ? node->text : "";
+        rest->parts[rest->count++] = (st_summary_part){
+            .given = inputs ? name : NULL, .cell = inputs ? NULL : name, .place = node->place};
+    }
+}
+
+static void read_rest(st_loader *loader, const st_yaml_node *node)
+{
+    static const char *const keys[] = {"rests", "on", "sizes"};
+    const char *what = "what rests on measurements";
+    st_summary *summary = &loader->sheet->summary;
+    st_summary_bar rest = {.place = node->place};
+    if (summary->rests == NULL)
+        summary->rests = st_arena_alloc(loader->arena, MOST_BARS, sizeof *summary->rests);
+    rest.parts = st_arena_alloc(loader->arena, MOST_PARTS, sizeof *rest.parts);
+    if (summary->rests == NULL || rest.parts == NULL) {
+        (void)st_loader_out_of_memory(loader);
+        return;
+    }
+    st_loader_check_keys(loader, node, keys, 3, what);
+    rest.title = st_loader_text(loader, node, "rests", what);
+    read_names(st_loader_get(loader, node, "sizes", ST_YAML_LIST, what), false, &rest);
+    size_t sizes = rest.count;
+    read_names(st_loader_get(loader, node, "on", ST_YAML_LIST, what), true, &rest);
+    if (rest.title[0] == '\0' || rest.count == sizes || summary->rest_count == MOST_BARS)
+        (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
+                             "%s has a name and inputs" ST_EXPECTED
+                             "at most %d of {rests: NOUN, on: [INPUT], sizes: [FAMILY]}",
+                             what, MOST_BARS);
+    else
+        summary->rests[summary->rest_count++] = rest;
+}
+
 void st_loader_summary(st_loader *loader, const st_yaml_node *map)
 {
-    static const char *const keys[] = {"answer", "bars"};
+    static const char *const keys[] = {"answer", "bars", "rests"};
     const char *what = "the summary";
     st_summary *summary = &loader->sheet->summary;
-    st_loader_check_keys(loader, map, keys, 2, what);
+    st_loader_check_keys(loader, map, keys, 3, what);
     const st_yaml_node *lines = st_yaml_get(map, "answer");
     const st_yaml_node *bars = st_loader_get(loader, map, "bars", ST_YAML_LIST, what);
+    const st_yaml_node *rests = st_loader_get(loader, map, "rests", ST_YAML_LIST, what);
     bool many = lines != NULL && lines->kind == ST_YAML_LIST;
     if (lines != NULL) {
         summary->answer = NULL; /* an included sheet's */
@@ -178,6 +217,8 @@ void st_loader_summary(st_loader *loader, const st_yaml_node *map)
     }
     for (size_t i = 0; bars != NULL && i < bars->count; i++)
         read_bar(loader, bars->items[i]);
+    for (size_t i = 0; rests != NULL && i < rests->count; i++)
+        read_rest(loader, rests->items[i]);
 }
 
 /* --- when all cells are known ---------------------------------------------------------------- */
@@ -189,7 +230,8 @@ const st_summary *st_sheet_summary(const st_sheet *sheet)
 
 static const st_family *family_named(const st_sheet *sheet, const char *name)
 {
-    const st_family *family = strchr(name, '[') == NULL ? st_sheet_family(sheet, name) : NULL;
+    const st_family *family =
+        name != NULL && strchr(name, '[') == NULL ? st_sheet_family(sheet, name) : NULL;
     return family != NULL && family->axis_count == 1 ? family : NULL;
 }
 
@@ -292,6 +334,31 @@ static st_status check_bar(st_sheet *sheet, const st_summary_bar *bar, st_arena 
     return status;
 }
 
+/* Inputs have to be known, and sizes to be families over one enumeration. */
+static st_status check_rest(st_sheet *sheet, const st_summary_bar *rest, st_arena *arena,
+                            st_errors *errors)
+{
+    st_status status = ST_OK;
+    const st_enum *members = st_summary_members(sheet, rest);
+    for (size_t i = 0; i < rest->count; i++) {
+        const st_summary_part *part = &rest->parts[i];
+        const st_family *family = part->cell != NULL ? family_named(sheet, part->cell) : NULL;
+        bool known = part->cell != NULL ? family != NULL && family->axes[0] == members
+                                        : st_sheet_find_input(sheet, part->given) != NULL;
+        if (known)
+            (void)type_of(sheet, part->cell != NULL ? part->cell : part->given, arena);
+        else
+            st_note(&status,
+                    st_fail(errors, ST_ERR_NAME, part->place,
+                            "'%.60s' in the summary is not %s" ST_HINT "%s",
+                            part->cell != NULL ? part->cell : part->given,
+                            part->cell != NULL ? "a family over one enumeration" : "an input",
+                            st_or_none(st_sheet_nearest(sheet, part->cell != NULL ? part->cell
+                                                                                  : part->given))));
+    }
+    return status;
+}
+
 st_status st_sheet_check_summary(st_sheet *sheet, st_arena *arena, st_errors *errors)
 {
     st_status status = ST_OK;
@@ -311,5 +378,7 @@ st_status st_sheet_check_summary(st_sheet *sheet, st_arena *arena, st_errors *er
     }
     for (size_t i = 0; i < summary->bar_count; i++)
         st_note(&status, check_bar(sheet, &summary->bars[i], arena, errors));
+    for (size_t i = 0; i < summary->rest_count; i++)
+        st_note(&status, check_rest(sheet, &summary->rests[i], arena, errors));
     return status;
 }

@@ -308,10 +308,9 @@ static const field bar_fields[] = {
 };
 static const record bar = RECORD(st_summary_bar, bar_fields);
 static const field summary_fields[] = {
-    MANY_OF(st_summary, answer, part, answer_count),
-    PLAIN_OF(st_summary, answer_count),
-    MANY_OF(st_summary, bars, bar, bar_count),
-    PLAIN_OF(st_summary, bar_count),
+    MANY_OF(st_summary, answer, part, answer_count), PLAIN_OF(st_summary, answer_count),
+    MANY_OF(st_summary, bars, bar, bar_count),       PLAIN_OF(st_summary, bar_count),
+    MANY_OF(st_summary, rests, bar, rest_count),     PLAIN_OF(st_summary, rest_count),
 };
 static const record summary = RECORD(st_summary, summary_fields);
 

@@ -36,6 +36,10 @@ typedef struct st_summary {
     size_t answer_count;
     st_summary_bar *bars;
     size_t bar_count;
+    /* What should rest on measurements: parts are inputs (`given`) and, before them, the sizes of
+     * what they price, families over one enumeration (`cell`). */
+    st_summary_bar *rests;
+    size_t rest_count;
 } st_summary;
 
 /* Empty where the sheet says nothing. */
