@@ -175,11 +175,38 @@ static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draf
            is_wrong(draft, place, what, "less than 97 years of microseconds");
 }
 
+static inline uint64_t load_word(const char *text)
+{
+    uint64_t word;
+    memcpy(&word, text, sizeof word);
+    return word;
+}
+
+/* A short number is kept: the next event is often of the same process and thread. */
+static void keep_number(st_shape_node *node, const char *text, size_t length, int64_t number)
+{
+    if (node == NULL || length >= sizeof node->number_text || text[length] != ',')
+        return;
+    node->number_mask = 0;
+    memset(&node->number_mask, 0xFF, length + 1);
+    node->number_text = load_word(text) & node->number_mask;
+    node->number = number;
+    node->digits = (uint8_t)length;
+}
+
 /* "stream 7" of 2020 is stream 7. */
-static bool read_mark(st_scan *scan, st_mark *mark)
+static bool read_mark(st_scan *scan, st_shape_node *node, st_mark *mark)
 {
     static const char stream[] = "stream ";
     st_scan_span text;
+    if (node != NULL && node->digits > 0 &&
+        ((load_word(scan->data + scan->at) ^ node->number_text) & node->number_mask) == 0) {
+        *mark = (st_mark){.given = true,
+                          .number = node->number,
+                          .text = {.start = scan->base + scan->at, .length = node->digits}};
+        scan->at += node->digits;
+        return true;
+    }
     char c = st_scan_peek(scan);
     if (c != '"' && c != '-' && (c < '0' || c > '9'))
         return st_scan_skip(scan);
@@ -191,6 +218,7 @@ static bool read_mark(st_scan *scan, st_mark *mark)
         mark->number = (int64_t)digits;
         mark->is_text = false;
         mark->text = (st_scan_span){.start = scan->base + at, .length = (uint32_t)(scan->at - at)};
+        keep_number(node, scan->data + at, scan->at - at, mark->number);
         return true;
     }
     scan->at = at;
@@ -212,63 +240,162 @@ static bool read_mark(st_scan *scan, st_mark *mark)
     return true;
 }
 
-/* Where the value of a key of args belongs. */
-typedef struct args_key {
+/* What is done with the value of a key. */
+typedef enum key_use {
+    USE_NONE,
+    USE_END, /* no key, but the end of the object */
+    USE_ID,
+    USE_PHASE,
+    USE_START,
+    USE_DURATION,
+    USE_NAME,
+    USE_CATEGORY,
+    USE_PROCESS,
+    USE_THREAD,
+    USE_ARGUMENTS,
+    USE_NUMBER,
+    USE_TEXT,
+    USE_BLOCKS,
+    USE_DETAILS, /* those below are details */
+    USE_DETAIL = USE_DETAILS,
+    USE_LIST,
+    USE_STACK
+} key_use;
+
+typedef struct known_key {
     const char *name;
-    size_t length;
-    size_t offset; /* in st_draft */
-} args_key;
+    key_use use;
+    size_t offset; /* in st_draft or its details */
+} known_key;
 
-#define ARGS_KEY(name, member)                                                                     \
-    {                                                                                              \
-        (name), sizeof(name) - 1, offsetof(st_draft, member)                                       \
-    }
+#define OF(member)        offsetof(st_draft, member)
+#define DETAIL_OF(member) offsetof(st_draft_details, member)
 
-#define DETAIL_KEY(name, member)                                                                   \
-    {                                                                                              \
-        (name), sizeof(name) - 1, offsetof(st_draft_details, member)                               \
-    }
+enum { KEY_NONE, KEY_END, FIRST_KEY };
 
-static const args_key number_keys[] = {
-    ARGS_KEY("correlation", correlation),
-    ARGS_KEY("device", device),
-    ARGS_KEY("stream", stream),
-    ARGS_KEY("wait_on_stream", wait_stream),
-    ARGS_KEY("wait_on_cuda_event_record_corr_id", record_correlation),
-    ARGS_KEY("In msg nelems", in_elements),
-    ARGS_KEY("Out msg nelems", out_elements),
-    ARGS_KEY("Group size", group_size),
-    ARGS_KEY("Seq", sequence),
-    ARGS_KEY("Src Rank", source),
-    ARGS_KEY("Dst Rank", destination),
+/* Of events, then of their args. */
+static const known_key keys[] = {
+    {"", USE_NONE, 0},
+    {"", USE_END, 0},
+    {"ph", USE_PHASE, 0},
+    {"cat", USE_CATEGORY, 0},
+    {"name", USE_NAME, 0},
+    {"pid", USE_PROCESS, 0},
+    {"tid", USE_THREAD, 0},
+    {"ts", USE_START, 0},
+    {"dur", USE_DURATION, 0},
+    {"args", USE_ARGUMENTS, 0},
+    {"id", USE_ID, 0},
+    {"correlation", USE_NUMBER, OF(correlation)},
+    {"device", USE_NUMBER, OF(device)},
+    {"stream", USE_NUMBER, OF(stream)},
+    {"wait_on_stream", USE_NUMBER, OF(wait_stream)},
+    {"wait_on_cuda_event_record_corr_id", USE_NUMBER, OF(record_correlation)},
+    {"In msg nelems", USE_NUMBER, OF(in_elements)},
+    {"Out msg nelems", USE_NUMBER, OF(out_elements)},
+    {"Group size", USE_NUMBER, OF(group_size)},
+    {"Seq", USE_NUMBER, OF(sequence)},
+    {"Src Rank", USE_NUMBER, OF(source)},
+    {"Dst Rank", USE_NUMBER, OF(destination)},
+    {"grid", USE_BLOCKS, 0},
+    {"Collective name", USE_TEXT, OF(collective)},
+    {"dtype", USE_TEXT, OF(dtype)},
+    {"Process Group Name", USE_TEXT, OF(group)},
+    {"Process Group Ranks", USE_TEXT, OF(ranks)},
+    {"Sequence number", USE_DETAIL, DETAIL_OF(number)},
+    {"Fwd thread id", USE_DETAIL, DETAIL_OF(forward)},
+    {"Bytes", USE_DETAIL, DETAIL_OF(bytes)},
+    {"Addr", USE_DETAIL, DETAIL_OF(address)},
+    {"Total Allocated", USE_DETAIL, DETAIL_OF(allocated)},
+    {"Total Reserved", USE_DETAIL, DETAIL_OF(reserved)},
+    {"Device Type", USE_DETAIL, DETAIL_OF(device_type)},
+    {"Device Id", USE_DETAIL, DETAIL_OF(device_id)},
+    {"Input Dims", USE_LIST, DETAIL_OF(shapes)},
+    {"Input dims", USE_LIST, DETAIL_OF(shapes)},
+    {"Input type", USE_LIST, DETAIL_OF(types)},
+    {"Call stack", USE_STACK, DETAIL_OF(stack)},
 };
 
-static const args_key detail_keys[] = {
-    DETAIL_KEY("Sequence number", number),
-    DETAIL_KEY("Fwd thread id", forward),
-    DETAIL_KEY("Bytes", bytes),
-    DETAIL_KEY("Addr", address),
-    DETAIL_KEY("Total Allocated", allocated),
-    DETAIL_KEY("Total Reserved", reserved),
-    DETAIL_KEY("Device Type", device_type),
-    DETAIL_KEY("Device Id", device_id),
-};
-
-static const args_key text_keys[] = {
-    ARGS_KEY("Collective name", collective),
-    ARGS_KEY("dtype", dtype),
-    ARGS_KEY("Process Group Name", group),
-    ARGS_KEY("Process Group Ranks", ranks),
-};
-
-/* The place of a key's value in the draft, NULL for keys that do not matter. */
-static void *find_place(void *draft, const args_key *keys, size_t count, const char *key,
-                        size_t length)
+static size_t find_key(const char *name, size_t length, bool in_arguments)
 {
-    for (size_t i = 0; i < count; i++)
-        if (keys[i].length == length && memcmp(key, keys[i].name, length) == 0)
-            return (char *)draft + keys[i].offset;
-    return NULL;
+    for (size_t i = FIRST_KEY; i < ST_COUNT(keys); i++)
+        if (in_arguments == (keys[i].use > USE_ARGUMENTS) && key_is(name, length, keys[i].name))
+            return i;
+    return KEY_NONE;
+}
+
+/* The keys of an object that are read, along those of earlier ones. */
+typedef struct key_path {
+    st_shapes *shapes;
+    st_shape_node *node; /* NULL: what comes next is not kept */
+    bool started;
+    bool in_arguments;
+} key_path;
+
+static inline uint64_t other_bits(const char *text, const st_shape_node *node, size_t i)
+{
+    return (load_word(text + i * sizeof(uint64_t)) ^ node->text[i]) & node->mask[i];
+}
+
+static inline bool is_next(const char *text, const st_shape_node *node)
+{
+    uint64_t other = other_bits(text, node, 0) | other_bits(text, node, 1);
+    for (size_t i = 2; i < node->words && other == 0; i++)
+        other = other_bits(text, node, i);
+    return other == 0;
+}
+
+/* Keeps that this text came next. */
+static void learn(key_path *path, const char *text, size_t length, size_t key)
+{
+    enum { MOST_BRANCHES = 6 };
+    st_shapes *shapes = path->shapes;
+    size_t branches = 0;
+    st_shape_node **last = &path->node->child;
+    for (; *last != NULL; last = &(*last)->sibling)
+        branches++;
+    path->node = NULL;
+    if (shapes->count == ST_COUNT(shapes->nodes) || branches == MOST_BRANCHES ||
+        length > ST_SHAPE_BYTES)
+        return;
+    st_shape_node *node = &shapes->nodes[shapes->count++];
+    memcpy(node->text, text, length);
+    memset(node->mask, 0xFF, length);
+    node->words = (uint8_t)((length + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+    node->length = (uint8_t)length;
+    node->key = (uint8_t)key;
+    *last = node;
+    path->node = node;
+}
+
+__attribute__((noinline)) static const known_key *new_key(st_scan *scan, key_path *path)
+{
+    st_scan_span span;
+    const uint64_t start = scan->base + scan->at;
+    size_t key = KEY_END;
+    if (st_scan_key(scan, &path->started, &span)) {
+        scan->at += scan->data[scan->at] == ' ';
+        key = find_key(st_scan_text(scan, span), span.length, path->in_arguments);
+    }
+    if (path->node != NULL && st_scan_ok(scan))
+        learn(path, scan->data + (start - scan->base), (size_t)(scan->base + scan->at - start),
+              key);
+    return &keys[key];
+}
+
+/* The next key, its value behind the scanner; that of use USE_END after the last and an error. */
+static inline const known_key *next_key(st_scan *scan, key_path *path)
+{
+    const char *text = scan->data + scan->at; /* zeros follow the window */
+    st_shape_node *node = path->node != NULL ? path->node->child : NULL;
+    while (node != NULL && !is_next(text, node))
+        node = node->sibling;
+    if (node == NULL)
+        return new_key(scan, path);
+    scan->at += node->length;
+    path->node = node;
+    path->started = true;
+    return &keys[node->key];
 }
 
 /* A list as the text has it; longer ones, as of all parameters of a model, are passed over.
@@ -286,125 +413,119 @@ static bool read_list(st_scan *scan, st_scan_span *text)
     return true;
 }
 
-/* False for most keys of which no value is kept, by length and first letter alone. */
-static bool may_be_kept(const char *key, size_t length)
+/* The first number of a list; others are passed over. */
+static bool read_first(st_scan *scan, int64_t *number)
 {
-#define ONE(n) (UINT64_C(1) << (n))
-    static const uint64_t lengths = ONE(3) | ONE(4) | ONE(5) | ONE(6) | ONE(8) | ONE(10) | ONE(11) |
-                                    ONE(13) | ONE(14) | ONE(15) | ONE(18) | ONE(19) | ONE(33);
-    static const uint64_t letters = ONE('c' & 63) | ONE('d' & 63) | ONE('s' & 63) | ONE('w' & 63) |
-                                    ONE('g' & 63) | ONE('I' & 63) | ONE('O' & 63) | ONE('G' & 63) |
-                                    ONE('S' & 63) | ONE('D' & 63) | ONE('C' & 63) | ONE('P' & 63);
-#undef ONE
-    return length < 64 && (lengths >> length & letters >> (*key & 63) & 1) != 0;
+    bool started = false;
+    if (st_scan_peek(scan) != '[')
+        return st_scan_skip(scan);
+    if (!st_scan_enter(scan, '['))
+        return false;
+    for (size_t i = 0; st_scan_item(scan, &started); i++)
+        if (i == 0 ? !read_whole(scan, number) : !st_scan_skip(scan))
+            return false;
+    return st_scan_ok(scan);
 }
 
-static bool read_argument(st_scan *scan, st_draft *draft, st_scan_span key)
+static bool read_argument(st_scan *scan, st_draft *draft, const known_key *key)
 {
-    const char *name = st_scan_text(scan, key);
-    if (draft->details == NULL && !may_be_kept(name, key.length))
+    bool is_detail = key->use >= USE_DETAILS;
+    if (is_detail && draft->details == NULL)
         return st_scan_skip(scan);
-    int64_t *number = find_place(draft, number_keys, ST_COUNT(number_keys), name, key.length);
-    if (number != NULL)
-        return read_whole(scan, number);
-    if (key_is(name, key.length, "grid")) {
-        /* The first number of a list; others are passed over. */
-        bool started = false;
-        if (st_scan_peek(scan) != '[')
-            return st_scan_skip(scan);
-        if (!st_scan_enter(scan, '['))
-            return false;
-        for (size_t i = 0; st_scan_item(scan, &started); i++)
-            if (i == 0 ? !read_whole(scan, &draft->blocks) : !st_scan_skip(scan))
-                return false;
-        return st_scan_ok(scan);
+    void *place = (is_detail ? (char *)draft->details : (char *)draft) + key->offset;
+    switch (key->use) {
+    case USE_NUMBER:
+    case USE_DETAIL:
+        return read_whole(scan, place);
+    case USE_TEXT:
+    case USE_STACK:
+        return read_text(scan, place);
+    case USE_LIST:
+        return read_list(scan, place);
+    case USE_BLOCKS:
+        return read_first(scan, &draft->blocks);
+    default:
+        return st_scan_skip(scan);
     }
-    st_scan_span *text = find_place(draft, text_keys, ST_COUNT(text_keys), name, key.length);
-    if (text != NULL)
-        return read_text(scan, text);
-    if (draft->details == NULL)
-        return st_scan_skip(scan);
-    st_draft_details *details = draft->details;
-    const char *detail_name = st_scan_text(scan, key);
-    int64_t *detail_number =
-        find_place(details, detail_keys, ST_COUNT(detail_keys), detail_name, key.length);
-    if (detail_number != NULL)
-        return read_whole(scan, detail_number);
-    if (key_is(detail_name, key.length, "Input Dims") ||
-        key_is(detail_name, key.length, "Input dims"))
-        return read_list(scan, &details->shapes);
-    if (key_is(detail_name, key.length, "Input type"))
-        return read_list(scan, &details->types);
-    return key_is(detail_name, key.length, "Call stack") ? read_text(scan, &details->stack)
-                                                         : st_scan_skip(scan);
 }
 
-static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)
+static bool read_arguments(st_scan *scan, st_draft *draft)
 {
-    const char *name = st_scan_text(scan, key);
-    if (key_is(name, key.length, "args")) {
-        st_scan_span arg_key;
-        bool started = false;
-        /* Of operators no argument is kept. A category that comes later has no place yet. */
-        bool wanted =
-            draft->details != NULL || draft->marked != NULL || draft->category.length == 0 ||
-            !key_is(st_scan_text(scan, draft->category), draft->category.length, "cpu_op");
-        if (!wanted || st_scan_peek(scan) != '{')
-            return st_scan_skip(scan);
-        if (!st_scan_enter(scan, '{'))
+    /* Of operators no argument is kept. A category that comes later has no place yet. */
+    bool wanted = draft->details != NULL || draft->marked != NULL || draft->category.length == 0 ||
+                  !key_is(st_scan_text(scan, draft->category), draft->category.length, "cpu_op");
+    if (!wanted || st_scan_peek(scan) != '{')
+        return st_scan_skip(scan);
+    if (!st_scan_enter(scan, '{'))
+        return false;
+    key_path path = {
+        .shapes = draft->shapes, .node = &draft->shapes->arguments, .in_arguments = true};
+    for (const known_key *key; (key = next_key(scan, &path))->use != USE_END;)
+        if (!read_argument(scan, draft, key))
             return false;
-        while (st_scan_key(scan, &started, &arg_key))
-            if (!read_argument(scan, draft, arg_key))
-                return false;
-        return st_scan_ok(scan);
-    }
-    if (key_is(name, key.length, "ph")) {
-        st_scan_span text = {0};
+    return st_scan_ok(scan);
+}
+
+static bool read_phase(st_scan *scan, st_draft *draft)
+{
+    st_scan_span text = {0};
+    if (st_scan_peek(scan) != '"') {
         st_place place = st_scan_place(scan);
-        if (st_scan_peek(scan) != '"')
-            return st_scan_skip(scan) && is_wrong(draft, place, "invalid phase", "a letter");
-        if (!st_scan_string(scan, &text))
-            return false;
-        draft->phase = text.length == 1 ? *st_scan_text(scan, text) : '?';
-        return true;
+        return st_scan_skip(scan) && is_wrong(draft, place, "invalid phase", "a letter");
     }
-    if (key_is(name, key.length, "ts"))
+    if (!st_scan_string(scan, &text))
+        return false;
+    draft->phase = text.length == 1 ? *st_scan_text(scan, text) : '?';
+    return true;
+}
+
+static bool read_duration(st_scan *scan, st_draft *draft)
+{
+    uint64_t start = scan->base + scan->at;
+    if (!read_time(scan, "a duration is too large", &draft->duration_ns, draft,
+                   &draft->has_duration))
+        return false;
+    return draft->duration_ns <= LONGEST_NS ||
+           is_wrong(draft, st_scan_place_of(scan, (size_t)(start - scan->base)),
+                    "a duration is too large", "less than 36 years");
+}
+
+static bool read_member(st_scan *scan, st_draft *draft, key_use use, st_shape_node *node)
+{
+    switch (use) {
+    case USE_PHASE:
+        return read_phase(scan, draft);
+    case USE_START:
         return read_time(scan, "a time is too large", &draft->start_ns, draft, &draft->has_start);
-    if (key_is(name, key.length, "dur")) {
-        (void)st_scan_peek(scan);
-        st_place place = st_scan_place(scan);
-        if (!read_time(scan, "a duration is too large", &draft->duration_ns, draft,
-                       &draft->has_duration))
-            return false;
-        return draft->duration_ns <= LONGEST_NS ||
-               is_wrong(draft, place, "a duration is too large", "less than 36 years");
-    }
-    if (key_is(name, key.length, "name")) {
+    case USE_DURATION:
+        return read_duration(scan, draft);
+    case USE_NAME:
         draft->has_name = st_scan_peek(scan) == '"';
         return read_text(scan, &draft->name);
-    }
-    if (key_is(name, key.length, "cat")) {
+    case USE_CATEGORY:
         draft->has_category = st_scan_peek(scan) == '"';
         return read_text(scan, &draft->category);
+    case USE_PROCESS:
+        return read_mark(scan, node, &draft->process);
+    case USE_THREAD:
+        return read_mark(scan, node, &draft->thread);
+    case USE_ARGUMENTS:
+        return read_arguments(scan, draft);
+    default:
+        return st_scan_skip(scan);
     }
-    if (key_is(name, key.length, "pid"))
-        return read_mark(scan, &draft->process);
-    if (key_is(name, key.length, "tid"))
-        return read_mark(scan, &draft->thread);
-    return st_scan_skip(scan);
 }
 
 /* The same, and where the value is. */
-static bool read_marked(st_scan *scan, st_draft *draft, st_scan_span key)
+static bool read_marked(st_scan *scan, st_draft *draft, key_use use, st_shape_node *node)
 {
-    static const char *const names[ST_MARKED] = {"ts", "dur", "pid", "id"};
-    const char *name = st_scan_text(scan, key);
+    static const key_use uses[ST_MARKED] = {USE_START, USE_DURATION, USE_PROCESS, USE_ID};
     size_t which = 0;
-    while (which < ST_MARKED && !key_is(name, key.length, names[which]))
+    while (which < ST_MARKED && uses[which] != use)
         which++;
     (void)st_scan_peek(scan);
     uint64_t start = scan->base + scan->at;
-    if (!read_member(scan, draft, key))
+    if (!read_member(scan, draft, use, node))
         return false;
     if (which < ST_MARKED)
         draft->marked[which] =
@@ -414,10 +535,9 @@ static bool read_marked(st_scan *scan, st_draft *draft, st_scan_span key)
 
 bool st_draft_read(st_scan *scan, st_draft *draft)
 {
-    st_scan_span key;
-    bool started = false;
     *draft = (st_draft){.details = draft->details,
                         .marked = draft->marked,
+                        .shapes = draft->shapes,
                         .correlation = -1,
                         .device = -1,
                         .stream = -1,
@@ -430,13 +550,12 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
                         .source = -1,
                         .destination = -1,
                         .blocks = -1};
+    key_path path = {.shapes = draft->shapes, .node = &draft->shapes->event};
     if (!st_scan_enter(scan, '{'))
         return false;
-    while (draft->marked == NULL && st_scan_key(scan, &started, &key))
-        if (!read_member(scan, draft, key))
-            return false;
-    while (draft->marked != NULL && st_scan_key(scan, &started, &key))
-        if (!read_marked(scan, draft, key))
+    for (const known_key *key; (key = next_key(scan, &path))->use != USE_END;)
+        if (draft->marked == NULL ? !read_member(scan, draft, key->use, path.node)
+                                  : !read_marked(scan, draft, key->use, path.node))
             return false;
     return st_scan_ok(scan);
 }

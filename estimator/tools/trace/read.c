@@ -4,6 +4,7 @@
 #include "base/chars.h"
 #include "trace/link.h"
 #include "trace/store.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ typedef struct reader {
     bool without_operators;
     st_draft_details draft_details; /* of the event that is read, as the next */
     st_scan_span marked[ST_MARKED];
+    st_shapes *shapes;
     const st_visitor *visitor;
     size_t part; /* of a file of several ranks: the one that is read, from 1 on */
     bool has_events;
@@ -363,7 +365,8 @@ static bool is_of_part(const reader *r, st_draft *draft)
 
 static bool read_event(reader *r)
 {
-    st_draft draft = {.details = r->details ? &r->draft_details : NULL,
+    st_draft draft = {.shapes = r->shapes,
+                      .details = r->details ? &r->draft_details : NULL,
                       .marked = r->visitor != NULL ? r->marked : NULL};
     if (r->details || r->visitor != NULL) {
         memset(r->marked, 0, sizeof r->marked);
@@ -691,7 +694,8 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
                 .details = options != NULL && options->details,
                 .without_operators = options != NULL && options->without_operators,
                 .visitor = options != NULL ? options->visitor : NULL,
-                .part = options != NULL ? options->part : 0};
+                .part = options != NULL ? options->part : 0,
+                .shapes = st_xcalloc(1, sizeof *r.shapes)};
     st_scan_init(&r.scan, bytes, errors);
     st_store_create(st_bytes_name(bytes), options, &r.store);
     st_status status = ST_OK;
@@ -709,6 +713,7 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
     if (status == ST_OK)
         status = st_trace_check(&r.store->trace, r.partial, errors);
     st_scan_free(&r.scan);
+    free(r.shapes);
     if (status == ST_OK)
         *trace = &r.store->trace;
     else

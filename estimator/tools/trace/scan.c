@@ -13,7 +13,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { PADDING = 16 };
+enum { PADDING = ST_SHAPE_BYTES }; /* at least what a key is compared in, and a vector */
 
 void st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors)
 {
@@ -38,12 +38,42 @@ void st_scan_release(st_scan *scan)
     scan->hold = SIZE_MAX;
 }
 
-st_place st_scan_place(const st_scan *scan)
+/* Lines are counted where somebody asks, and of what leaves the window. */
+static void count_lines(st_scan *scan, size_t end)
 {
-    uint64_t column = scan->base + scan->at - scan->line_start + 1;
+    enum { BLOCK = 240 }; /* a byte counts them, so that a vector of bytes does */
+    const char *data = scan->data;
+    size_t lines = 0;
+    size_t last = end;
+    for (size_t from = scan->counted; from < end; from += BLOCK) {
+        size_t count = end - from < BLOCK ? end - from : BLOCK;
+        uint8_t found = 0;
+        for (size_t i = 0; i < count; i++)
+            found = (uint8_t)(found + (data[from + i] == '\n'));
+        lines += found;
+    }
+    while (lines > 0 && data[last - 1] != '\n')
+        last--;
+    scan->line_start = lines > 0 ? scan->base + last : scan->line_start;
+    lines += (size_t)scan->line;
+    scan->line = lines < INT32_MAX ? (int)lines : INT32_MAX;
+    scan->counted = end > scan->counted ? end : scan->counted;
+}
+
+st_place st_scan_place_of(const st_scan *scan, size_t at)
+{
+    st_scan until = *scan;
+    count_lines(&until, at);
+    uint64_t column = until.base + at - until.line_start + 1;
     return (st_place){.file = st_bytes_name(scan->bytes),
-                      .line = scan->line,
+                      .line = until.line,
                       .column = column < INT32_MAX ? (int)column : 0};
+}
+
+st_place st_scan_place(st_scan *scan)
+{
+    count_lines(scan, scan->at);
+    return st_scan_place_of(scan, scan->at);
 }
 
 st_status st_scan_fail(st_scan *scan, st_status status, const char *format, ...)
@@ -94,6 +124,8 @@ static bool more(st_scan *scan, size_t *next)
     /* Forgets what nobody needs; *next moves with the window. */
     size_t keep = scan->hold < scan->at ? scan->hold : scan->at;
     if (keep != 0) {
+        count_lines(scan, keep);
+        scan->counted -= keep;
         memmove(scan->data, scan->data + keep, scan->used - keep);
         scan->base += keep;
         scan->used -= keep;
@@ -150,15 +182,7 @@ char st_scan_peek_far(st_scan *scan)
         return 0;
     for (;;) {
         char c = scan->data[next];
-        if (c == ' ') {
-            next++;
-            continue;
-        }
-        if (c == '\n') {
-            scan->line += scan->line < INT32_MAX;
-            scan->line_start = scan->base + next + 1;
-        }
-        if (c == '\n' || c == '\r' || c == '\t') {
+        if (st_is_blank(c)) {
             next++;
             continue;
         }
@@ -217,50 +241,12 @@ static inline size_t plain_text(const char *data, size_t next)
 #endif
 }
 
-/* Ends of lines that were passed ahead of the scanner. */
-typedef struct passed_lines {
-    int count;
-    size_t last;
-} passed_lines;
-
-static inline size_t pass_blanks(const char *data, size_t next, passed_lines *lines)
+static inline size_t pass_blanks(const char *data, size_t next)
 {
     next += data[next] == ' ';
-    for (; data[next] == ' ' || data[next] == '\n'; next++) {
-        lines->last = data[next] == '\n' ? next : lines->last;
-        lines->count += data[next] == '\n';
-    }
+    while (data[next] == ' ' || data[next] == '\n')
+        next++;
     return next;
-}
-
-/* The scanner goes to `next`, behind these lines. */
-static inline void go_to(st_scan *scan, size_t next, const passed_lines *lines)
-{
-    scan->at = next;
-    if (lines->count > 0) {
-        scan->line = scan->line < INT32_MAX - lines->count ? scan->line + lines->count : INT32_MAX;
-        scan->line_start = scan->base + lines->last + 1;
-    }
-}
-
-/* The usual form of a key, all of it in the window; false and nothing done for others. */
-static inline bool usual_key(st_scan *scan, bool started, st_scan_span *key)
-{
-    const char *data = scan->data;
-    passed_lines lines = {0};
-    if (!st_scan_ok(scan) || (started && data[scan->at] != ','))
-        return false;
-    size_t start = scan->at + started + (data[scan->at + started] == ' ');
-    if (data[start] != '"')
-        start = pass_blanks(data, start, &lines);
-    if (data[start] != '"')
-        return false;
-    size_t end = plain_text(data, ++start);
-    if (data[end] != '"' || data[end + 1] != ':')
-        return false;
-    *key = (st_scan_span){.start = scan->base + start, .length = (uint32_t)(end - start)};
-    go_to(scan, end + 2, &lines);
-    return true;
 }
 
 /* ',' between members, none before the first; the end closes. */
@@ -288,8 +274,7 @@ bool st_scan_item(st_scan *scan, bool *started)
     return next_member(scan, started, ']', "',' or ']'");
 }
 
-/* Apart, so that what is usual saves no registers. */
-__attribute__((noinline)) static bool unusual_key(st_scan *scan, bool *started, st_scan_span *key)
+bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key)
 {
     if (!next_member(scan, started, '}', "',' or '}'"))
         return false;
@@ -300,14 +285,6 @@ __attribute__((noinline)) static bool unusual_key(st_scan *scan, bool *started, 
     if (peek_inside(scan) != ':')
         return st_scan_ok(scan) && fail_found(scan, "':'");
     scan->at++;
-    return true;
-}
-
-bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key)
-{
-    if (!usual_key(scan, *started, key))
-        return unusual_key(scan, started, key);
-    *started = true;
     return true;
 }
 
@@ -348,11 +325,8 @@ static bool pass_escape(st_scan *scan, size_t *next)
 /* Where the first of what is mended is. */
 static void note_odd(st_scan *scan, size_t at)
 {
-    size_t before = scan->at;
-    scan->at = at;
     if (scan->odd_values + scan->controls == 0)
-        scan->first_odd = st_scan_place(scan);
-    scan->at = before;
+        scan->first_odd = st_scan_place_of(scan, at);
 }
 
 void st_scan_odd(st_scan *scan, size_t at)
@@ -364,14 +338,10 @@ void st_scan_odd(st_scan *scan, size_t at)
 /* Some profilers of 2024 and before wrote names without escapes. */
 static void mend_control(st_scan *scan, size_t at)
 {
-    bool is_line_end = scan->data[at] == '\n';
     note_odd(scan, at);
     scan->controls++;
+    count_lines(scan, at + 1); /* before its end is gone */
     scan->data[at] = ' ';
-    if (is_line_end) {
-        scan->line += scan->line < INT32_MAX;
-        scan->line_start = scan->base + at + 1;
-    }
 }
 
 __attribute__((noinline)) static bool unusual_string(st_scan *scan, st_scan_span *text)
@@ -500,29 +470,58 @@ static bool mend_number(st_scan *scan)
     return true;
 }
 
+/* Puts at most eight digits behind those of *sum; how many. */
+static inline size_t add_digits(const char *text, uint64_t *sum)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    static const uint32_t powers[] = {1,      10,      100,      1000,     10000,
+                                      100000, 1000000, 10000000, 100000000};
+    const uint64_t tops = UINT64_C(0x8080808080808080);
+    size_t count = 8;
+    uint64_t word;
+    memcpy(&word, text, sizeof word);
+    word ^= UINT64_C(0x3030303030303030);
+    const uint64_t others = (word | (word + UINT64_C(0x7676767676767676))) & tops;
+    if (others != 0) {
+        count = (size_t)__builtin_ctzll(others) / 8;
+        word = word << 1 << (63 - 8 * count);
+    }
+    /* Pairs are joined, then pairs of pairs. */
+    word = (word * 10 + (word >> 8)) & UINT64_C(0x00FF00FF00FF00FF);
+    word = (word * 100 + (word >> 16)) & UINT64_C(0x0000FFFF0000FFFF);
+    *sum = *sum * powers[count] + (uint32_t)(word * 10000 + (word >> 32));
+#else
+    size_t count = 0;
+    for (; count < 8 && st_is_digit(text[count]); count++)
+        *sum = *sum * 10 + (uint64_t)(text[count] - '0');
+#endif
+    return count;
+}
+
 bool st_scan_usual_number(st_scan *scan, uint64_t *digits, int *decimals)
 {
     enum { MOST_DIGITS = 18 };
-    const char *data = scan->data;
-    size_t at = scan->at + (data[scan->at] == ' ');
-    const size_t start = at;
+    const char *const start = scan->data + scan->at + (scan->data[scan->at] == ' ');
+    const char *at = start;
+    const char *behind = NULL; /* the point */
     uint64_t sum = 0;
-    if (!st_scan_ok(scan))
-        return false;
-    for (; st_is_digit(data[at]); at++)
-        sum = sum * 10 + (uint64_t)(data[at] - '0');
-    size_t point = at;
-    if (data[at] == '.')
-        for (at++; st_is_digit(data[at]); at++)
-            sum = sum * 10 + (uint64_t)(data[at] - '0');
-    char c = data[at];
-    bool is_whole = at == point;
-    if ((c != ',' && c != '}' && c != '\n') || at - start > MOST_DIGITS || point == start ||
-        at == point + 1 || (data[start] == '0' && point > start + 1))
+    for (;;) {
+        const size_t count = add_digits(at, &sum);
+        at += count;
+        if (count == 8)
+            continue;
+        if (*at != '.' || behind != NULL || at == start)
+            break;
+        behind = ++at;
+    }
+    const char c = *at;
+    if (at - start > MOST_DIGITS + 2 * (behind != NULL) || at == start || at == behind ||
+        (c != ',' && c != '}' && c != '\n') || !st_scan_ok(scan) ||
+        (*start == '0' && st_is_digit(start[1])))
         return false;
     *digits = sum;
-    *decimals = is_whole ? 0 : (int)(at - point - 1);
-    scan->at = at;
+    *decimals = behind == NULL ? 0 : (int)(at - behind);
+    scan->at = (size_t)(at - scan->data);
     return true;
 }
 
@@ -611,10 +610,9 @@ static bool skip_to_value(st_scan *scan, uint64_t objects, bool *started, int *d
 static bool usual_value(st_scan *scan)
 {
     const char *data = scan->data;
-    passed_lines lines = {0};
     uint64_t objects = 0; /* a bit per depth */
     int depth = 0;
-    for (size_t at = pass_blanks(data, scan->at, &lines);; at = pass_blanks(data, at, &lines)) {
+    for (size_t at = pass_blanks(data, scan->at);; at = pass_blanks(data, at)) {
         char c = data[at];
         bool opens = c == '[' || c == '{';
         if (c == '"') {
@@ -627,28 +625,33 @@ static bool usual_value(st_scan *scan)
             objects = (objects & ~(UINT64_C(1) << depth)) | (uint64_t)(c == '{') << depth;
             at++;
         } else {
-            size_t length = st_scan_number_length(data + at);
-            if (length == 0 || in_word(data[at + length]))
+            size_t end = at;
+            while (st_is_digit(data[end]))
+                end++;
+            if (end == at || data[at] == '0' || in_word(data[end]))
+                end = at + st_scan_number_length(data + at);
+            if (end == at || in_word(data[end]))
                 return false;
-            at += length;
+            at = end;
         }
         /* What closes, and a comma unless something has just been opened. */
-        for (; depth > 0; opens = false, depth--) {
-            at = pass_blanks(data, at, &lines);
+        for (; depth > 0 && data[at] != ','; opens = false, depth--) {
+            at = pass_blanks(data, at);
             if (data[at] != ((objects >> depth & 1) != 0 ? '}' : ']'))
                 break;
             at++;
         }
         if (depth == 0) {
-            if (at < scan->used)
-                go_to(scan, at, &lines);
-            return at < scan->used;
+            if (at >= scan->used)
+                return false;
+            scan->at = at;
+            return true;
         }
         if (!opens && data[at++] != ',')
             return false;
         if ((objects >> depth & 1) == 0)
             continue;
-        at = pass_blanks(data, at, &lines);
+        at = pass_blanks(data, at);
         if (data[at] != '"')
             return false;
         at = plain_text(data, at + 1);

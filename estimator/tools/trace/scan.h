@@ -16,7 +16,8 @@
 enum {
     ST_SCAN_WINDOW_BYTES = 1 << 18,
     ST_SCAN_MAX_HOLD_BYTES = 1 << 26, /* of one event */
-    ST_SCAN_MAX_DEPTH = 60
+    ST_SCAN_MAX_DEPTH = 60,
+    ST_SHAPE_BYTES = 40 /* zeros behind the window, also what a key is compared in */
 };
 
 typedef struct st_scan_span {
@@ -33,8 +34,9 @@ typedef struct st_scan {
     size_t capacity;
     size_t used;
     size_t at;
-    size_t hold;   /* SIZE_MAX: none */
-    uint64_t base; /* where the window is in the text */
+    size_t hold;    /* SIZE_MAX: none */
+    uint64_t base;  /* where the window is in the text */
+    size_t counted; /* lines before it are in the next two */
     uint64_t line_start;
     int line;
     bool ended;
@@ -82,8 +84,8 @@ bool st_scan_held_key(st_scan *scan, bool *started, st_scan_span *key);
 bool st_scan_item(st_scan *scan, bool *started);
 
 bool st_scan_string(st_scan *scan, st_scan_span *text);
-/* The value of a number as most are: at most 18 digits, also behind a point, neither sign nor
- * exponent, all in the window. False and nothing done for others, and for what is none. */
+/* The value of a number as most are: at most 18 digits, one more with a point among them, neither
+ * sign nor exponent, all in the window. False and nothing done for others, and for what is none. */
 bool st_scan_usual_number(st_scan *scan, uint64_t *digits, int *decimals);
 /* inf, nan and the like have length 0. */
 bool st_scan_number(st_scan *scan, st_scan_span *text);
@@ -103,8 +105,9 @@ static inline const char *st_scan_text(const st_scan *scan, st_scan_span span)
 /* Counts a value that is left out, at the window's index. */
 void st_scan_odd(st_scan *scan, size_t at);
 
-/* Where the scanner is. */
-st_place st_scan_place(const st_scan *scan);
+/* Where the scanner is, and a place that it has passed, as an index into the window. */
+st_place st_scan_place(st_scan *scan);
+st_place st_scan_place_of(const st_scan *scan, size_t at);
 /* Reports an error of the caller's own at this place. */
 st_status st_scan_fail(st_scan *scan, st_status status, const char *format, ...) ST_PRINTF(3, 4);
 
@@ -142,7 +145,34 @@ typedef struct st_draft_details {
     st_scan_span types;  /* "Input type" */
 } st_draft_details;
 
+/*
+ * Keys of events that were read, a tree of what came next: most events have the keys of earlier
+ * ones in their order and with the same blanks, so that one comparison finds the next. All of it is
+ * zero at first.
+ */
+typedef struct st_shape_node {
+    uint64_t text[ST_SHAPE_BYTES / 8]; /* from value to value, as `, "tid":`, or to the end */
+    uint64_t mask[ST_SHAPE_BYTES / 8]; /* all bits of these bytes */
+    struct st_shape_node *child;
+    struct st_shape_node *sibling;
+    uint8_t words;
+    uint8_t length;
+    uint8_t key;
+    uint8_t digits;       /* of the value before, if it is a short number; 0: it is not */
+    uint64_t number_text; /* the number, with a comma and zeros behind it */
+    uint64_t number_mask;
+    int64_t number;
+} st_shape_node;
+
+typedef struct st_shapes {
+    st_shape_node event; /* before the first key */
+    st_shape_node arguments;
+    st_shape_node nodes[1024];
+    size_t count;
+} st_shapes;
+
 typedef struct st_draft {
+    st_shapes *shapes;
     st_draft_details *details; /* NULL: not wanted; kept from draft to draft, as the next */
     st_scan_span *marked;      /* ST_MARKED values as they are in the text; NULL: not wanted */
     char phase;                /* 0: none */
