@@ -10,6 +10,7 @@ x86-64 what others may jump to begins with endbr64. Prints TAP.
 import os
 import subprocess
 import sys
+import tempfile
 
 ENDBR64 = b'\xf3\x0f\x1e\xfa'
 ENTRIES = ('main', 'st_plugin_describe', 'st_estimate_open')
@@ -39,6 +40,19 @@ def entry_bytes(file):
     return None
 
 
+def enforces_marks(file):
+    """Whether the file carries the note of CET."""
+    return 'x86 feature:' in readelf(file, '--notes')
+
+
+def linker_enforces_marks():
+    """Whether an empty program would: docs/SECURITY.md says that the start files of the C library decide."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = os.path.join(folder, 'made')
+        subprocess.run(['cc', '-fcf-protection', '-x', 'c', '-', '-o', made], input=b'int main(void) { return 0; }', check=True)
+        return enforces_marks(made)
+
+
 def flags_of(segments, kind):
     return [line for line in segments.split('\n') if line.split()[:1] == [kind]]
 
@@ -60,6 +74,7 @@ def checks(file, optimised):
             yield 'fortified calls', '_chk@' in symbols.replace('__stack_chk_fail', '')
     if 'X86-64' in header and entry_bytes(file) is not None:
         yield 'entries that jumps may reach', entry_bytes(file) == ENDBR64
+        yield 'the note of CET that an empty program has', plugin or enforces_marks(file) == linker_enforces_marks()
 
 
 def main():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every protection that docs/SECURITY.md claims names a test that exists and runs: claims.py SOURCE_ROOT
+"""Every protection that docs/SECURITY.md claims, and every fault in tests/README.md, names a test that exists and runs:
+claims.py SOURCE_ROOT
 
 A row of its tables ends with tests, `FILE` or `FILE:WORDS`: the words occur in the file, as the name of a case, and
 a build definition or ./dev runs the file. Prose claims nothing: outside of tables no test is named. Prints TAP.
@@ -14,6 +15,8 @@ TEST = re.compile(r'`(tests/[\w./-]+)(?::([^`]+))?`')
 
 def runs(root, file, definitions):
     """Whether something names the file: whole, by its stem ('yaml' for test_yaml.c), or, of cases, its reader."""
+    if file.parent.name == 'cases':
+        return any(f'cases/{file.name}' in path.read_text(encoding='utf-8') for path in root.glob('tests/unit/*.c'))
     stem = file.stem.removeprefix('test_').removeprefix('fuzz_')
     names = {file.name, f"'{stem}'"} if file.suffix == '.c' else {file.name}
     if file.name == 'cases.txt':
@@ -38,7 +41,7 @@ def rows(text):
     for line in text.splitlines():
         if line.startswith('## '):
             section = line[3:]
-        elif line.startswith('| ') and not re.match(r'\| (---|protection|what)', line):
+        elif line.startswith('| ') and not re.match(r'\| (---|protection|what|\| fault)', line):
             claim, _, tests = line.strip('| ').rpartition(' | ')
             yield section, claim, tests
 
@@ -47,8 +50,9 @@ def main():
     root = Path(sys.argv[1]).resolve()
     definitions = [path.read_text(encoding='utf-8') for path in [*root.glob('tests/**/meson.build'), root / 'dev']]
     text = (root / 'docs/SECURITY.md').read_text(encoding='utf-8')
+    faults = [row for row in rows((root / 'tests/README.md').read_text(encoding='utf-8')) if row[0].startswith('Faults')]
     number = failed = 0
-    for section, claim, tests in rows(text):
+    for section, claim, tests in [*rows(text), *faults]:
         named = TEST.findall(tests)
         faults = [fault_of(root, name, words or None, definitions) for name, words in named] if named else ['no test']
         faults = [fault for fault in faults if fault]

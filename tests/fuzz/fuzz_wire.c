@@ -30,6 +30,21 @@ static void hear_log(void *context, int level, const char *message)
     FUZZ_REQUIRE(level == ST_PLUGIN_LOG_WARNING && message != NULL && message[0] != '\0');
 }
 
+/* Whether there are so many texts and nothing else. */
+static bool has_texts(const char *text, size_t length, size_t count)
+{
+    const char *at = text;
+    const char *const end = text + length;
+    for (size_t i = 0; i < count; i++) {
+        const char *stop =
+            at < end && (*at == '+' || *at == '-') ? memchr(at, 0, (size_t)(end - at)) : NULL;
+        if (stop == NULL)
+            return false;
+        at = stop + 1;
+    }
+    return at == end;
+}
+
 static void check_said(const char *text, size_t length)
 {
     heard own = {0};
@@ -37,6 +52,7 @@ static void check_said(const char *text, size_t length)
         .struct_size = sizeof host, .context = &own, .error = hear_error, .log = hear_log};
     st_answer_said(text, length, &host);
     FUZZ_REQUIRE(own.errors <= 1 && own.warnings <= length);
+    FUZZ_REQUIRE(own.errors == 1 || has_texts(text, length, 2));
 }
 
 static void check_account(const char *text, size_t length, st_arena *arena)
