@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 1 << 14, TEXT_PLACES = 1 << 9, MOST_COLUMNS = 16 };
+enum { PLACES = 1 << 16, TEXT_PLACES = 1 << 9, MOST_COLUMNS = 16 };
 
 #define NOTHING UINT32_MAX
 

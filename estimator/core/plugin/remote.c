@@ -33,7 +33,7 @@
 #endif
 
 enum { IDLE, ASKED, ANSWERED, CONFINED, OPENING };
-enum { MOST_LANES = 16, LOOKS = 4000, NAP_MS = 5, IDLE_NAP_MS = 1000, LOOK_FOR_KEEPER_MS = 200 };
+enum { MOST_LANES = 16, LOOKS = 200, NAP_MS = 5, IDLE_NAP_MS = 1000, LOOK_FOR_KEEPER_MS = 200 };
 
 struct st_remote {
     st_remote_server server;
