@@ -9,6 +9,7 @@ Prints TAP, a case for each piece of work with the number of failures injected.
 """
 import argparse
 import ctypes
+import importlib.util
 import os
 import pathlib
 import signal
@@ -23,7 +24,7 @@ from injected import KINDS, Verdicts, places
 JOB = 'gpt-3b-32x3090'
 SECONDS = 60
 # What Python itself says where it lacks memory or a thread.
-PYTHONS = ("can't allocate lock", "can't start new thread")
+PYTHONS = ("can't allocate lock", "can't allocate read lock", "can't start new thread")
 
 
 def job(st, root, work):
@@ -199,7 +200,7 @@ def import_once(faults, kind, at):
 
 
 def try_import(faults, most):
-    import cffi  # noqa: F401 # its own import is none of the module's
+    import _cffi_backend  # noqa: F401 # its own import is none of the module's
     import numpy  # noqa: F401
 
     def count():
@@ -208,15 +209,17 @@ def try_import(faults, most):
         faults.end()
         return ' '.join(str(faults.count(kind)) for kind in KINDS)
     counts = dict(zip(KINDS, map(int, in_child(count)[1].split())))
-    injected, found = {}, []
+    injected, found, known = {}, [], 0
     for kind in KINDS:
         for at in places(counts[kind], most):
             injected[kind] = injected.get(kind, 0) + 1
             status, text = in_child(lambda: import_once(faults, kind, at))
-            if status != 0:
+            if kind == 'memory' and status in (1, 127) and not text:  # libgomp or the loader ends the process
+                known += 1
+            elif status != 0:
                 what = 'it hangs' if status is None else f'signal {-status}' if status < 0 else text
                 found.append(f'{kind} {at} of {counts[kind]}: {what}')
-    return injected, 0, found
+    return injected, known, found
 
 
 def main():
@@ -234,8 +237,12 @@ def main():
         except ImportError as fault:
             print(f'1..1\nok 1 - failures in Python # SKIP {fault}')
             return 0
-        return subprocess.run([sys.executable, *sys.argv], env={**os.environ, 'LD_PRELOAD': given.library, 'OMP_NUM_THREADS': '1',
-                                                                'SOURCE_DATE_EPOCH': '1700000000'}).returncode
+        # Compiled, as an installation is: Python's own compiler calls a file without faults wrong where it lacks memory.
+        with tempfile.TemporaryDirectory() as compiled:
+            environment = {**os.environ, 'OMP_NUM_THREADS': '1', 'SOURCE_DATE_EPOCH': '1700000000', 'PYTHONPYCACHEPREFIX': compiled}
+            package = importlib.util.find_spec('steptime').submodule_search_locations[0]
+            subprocess.run([sys.executable, '-m', 'compileall', '-q', package], env=environment, check=True)
+            return subprocess.run([sys.executable, *sys.argv], env={**environment, 'LD_PRELOAD': given.library}).returncode
     os.environ.pop('LD_PRELOAD')
     root, faults, verdicts = given.root.resolve(), Faults(given.library), Verdicts()
     names = ['import', *[one.__name__ for one in WORK]]
