@@ -7,28 +7,12 @@
 
 #include <stdlib.h>
 
-enum { BLAS_ALLOC_FAILED = 3, BLAS_INVALID_VALUE = 7, BLAS_MAPPING_ERROR = 11 };
-
-static st_object_kind kind_of(const st_call *call)
-{
-    return call->entry->library == ST_CUDNN ? ST_OBJECT_CUDNN : ST_OBJECT_BLAS;
-}
-
-uint64_t st_do_handle_create(st_call *call)
-{
-    st_object *object = st_object_make(kind_of(call));
-    if (object == NULL)
-        return BLAS_ALLOC_FAILED;
-    object->device = call->thread->device;
-    return ST_PUT(call, 0, uint64_t, object->handle);
-}
+enum { BLAS_INVALID_VALUE = 7, BLAS_MAPPING_ERROR = 11 };
 
 /* What a handle has: its stream (constant 0), math mode (1), pointer mode (2). */
 uint64_t st_do_handle_set(st_call *call)
 {
-    st_object *object = st_object_taken(call, 0, kind_of(call));
-    if (object == NULL)
-        return call->draft.status;
+    st_object *object = call->taken[0];
     uint64_t value = st_word(call, 1);
     if (call->entry->constant == 0 && st_stream_of(value) == NULL)
         return st_misuse(call, BLAS_INVALID_VALUE, "invalid stream handle");
@@ -43,23 +27,20 @@ uint64_t st_do_handle_set(st_call *call)
 
 uint64_t st_do_handle_get(st_call *call)
 {
-    const st_object *object = st_object_taken(call, 0, kind_of(call));
-    if (object == NULL)
-        return call->draft.status;
+    const st_object *object = call->taken[0];
     if (call->entry->constant == 0)
         return ST_PUT(call, 1, uint64_t, object->blas.stream);
     return ST_PUT(call, 1, uint32_t,
                   call->entry->constant == 1 ? object->blas.math_mode : object->blas.pointer_mode);
 }
 
-/* The handle that a call begins with, and the stream that is set for it; 0 or an error. */
-static uint64_t find_stream(st_call *call, const st_object **handle, st_object **stream)
+/* The stream that is set for the handle of a call; NULL makes the call a misuse. */
+static st_object *stream_of(st_call *call)
 {
-    *handle = st_object_taken(call, 0, ST_OBJECT_BLAS);
-    if (*handle == NULL)
-        return call->draft.status;
-    *stream = st_stream_of((*handle)->blas.stream);
-    return *stream != NULL ? 0 : st_misuse(call, BLAS_INVALID_VALUE, "destroyed stream");
+    st_object *stream = st_stream_of(call->taken[0]->blas.stream);
+    if (stream == NULL)
+        (void)st_misuse(call, BLAS_INVALID_VALUE, "destroyed stream");
+    return stream;
 }
 
 /* ---- products of matrices ---- */
@@ -83,17 +64,15 @@ static uint8_t compute_of(const st_object *handle, uint8_t asked)
 
 uint64_t st_do_gemm(st_call *call)
 {
-    const st_object *handle = NULL;
-    st_object *stream = NULL;
-    uint64_t misuse = find_stream(call, &handle, &stream);
-    if (misuse != 0)
-        return misuse;
+    st_object *stream = stream_of(call);
+    if (stream == NULL)
+        return BLAS_INVALID_VALUE;
     st_log_gemm *gemm = &call->draft.gemm;
     call->draft.kind = ST_LOG_GEMM;
     *gemm = st_gemm_of(call);
     gemm->stream = stream->number;
     if (gemm->type_a == ST_LOG_FP32)
-        gemm->compute = compute_of(handle, gemm->compute);
+        gemm->compute = compute_of(call->taken[0], gemm->compute);
     if ((int32_t)gemm->m < 0 || (int32_t)gemm->n < 0 || (int32_t)gemm->k < 0)
         return st_misuse(call, BLAS_INVALID_VALUE, "negative matrix size");
     st_enqueue(call, stream);
@@ -110,13 +89,11 @@ uint64_t st_do_gemm(st_call *call)
  */
 uint64_t st_do_gemm_groups(st_call *call)
 {
-    const st_object *handle = NULL;
-    st_object *stream = NULL;
-    uint64_t misuse = find_stream(call, &handle, &stream);
+    st_object *stream = stream_of(call);
     const char letters[] = "tumnkxyzq";
     const int32_t *lists[sizeof letters - 1];
-    if (misuse != 0)
-        return misuse;
+    if (stream == NULL)
+        return BLAS_INVALID_VALUE;
     const st_log_gemm common = st_gemm_of(call);
     uint32_t groups = st_dim(call, 'g', 0);
     for (size_t i = 0; i < sizeof letters - 1; i++) {
@@ -139,7 +116,7 @@ uint64_t st_do_gemm_groups(st_call *call)
         made.ldd = (uint32_t)lists[7][i];
         made.batch = (uint32_t)lists[8][i];
         if (made.type_a == ST_LOG_FP32)
-            made.compute = compute_of(handle, made.compute);
+            made.compute = compute_of(call->taken[0], made.compute);
         st_mix((uint64_t)made.m << 32 | made.n);
         st_mix((uint64_t)made.k << 32 | made.batch);
         if (i == 0) {
@@ -163,25 +140,21 @@ uint64_t st_do_gemm_groups(st_call *call)
  */
 uint64_t st_do_blas(st_call *call)
 {
-    const st_object *handle = NULL;
-    st_object *stream = NULL;
-    uint64_t misuse = find_stream(call, &handle, &stream);
-    if (misuse != 0)
-        return misuse;
+    st_object *stream = stream_of(call);
+    if (stream == NULL)
+        return BLAS_INVALID_VALUE;
     call->draft.kind = ST_LOG_BLAS;
     call->draft.gemm = st_gemm_of(call);
     call->draft.gemm.stream = stream->number;
     call->draft.gemm.epilogue = (uint16_t)((uint32_t)call->entry->constant >> 8);
     /* A number that the device would compute is zero; only the host's memory is written to. */
     uint32_t type = call->draft.gemm.type_a;
-    static const uint8_t bytes[] = {
-        [ST_LOG_FP32] = 4, [ST_LOG_FP64] = 8, [ST_LOG_COMPLEX32] = 8, [ST_LOG_COMPLEX64] = 16};
     const unsigned char zero[16] = {0};
     uint8_t number = call->entry->place['r' - 'a'];
     uint8_t index = call->entry->place['i' - 'a'];
-    if (handle->blas.pointer_mode == 0) {
-        if (number > 0 && type < sizeof bytes)
-            (void)st_put_bytes(st_pointer(call, number - 1U), zero, bytes[type]);
+    if (call->taken[0]->blas.pointer_mode == 0) {
+        if (number > 0)
+            (void)st_put_bytes(st_pointer(call, number - 1U), zero, st_log_type_bytes(type));
         if (index > 0)
             (void)st_put_bytes(st_pointer(call, index - 1U), zero, sizeof(int32_t));
     }
@@ -202,8 +175,6 @@ uint64_t st_do_blas_copy(st_call *call)
                       .rows = st_dim(call, 'm', 1),
                       .to_pitch = st_dim(call, 'p', 0) * bytes,
                       .from_pitch = st_dim(call, 'q', 0) * bytes,
-                      .kind = (uint64_t)call->entry->constant,
-                      .stream = st_role(call, 's', 0),
-                      .asynchronous = call->entry->place['s' - 'a'] > 0};
+                      .kind = (uint64_t)call->entry->constant};
     return st_copy_run(call, &wanted) == 0 ? 0 : BLAS_MAPPING_ERROR;
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { INVALID_VALUE = 7, NOT_INITIALIZED = 1, ALLOC_FAILED = 3 };
+enum { INVALID_VALUE = 7, ALLOC_FAILED = 3 };
 #define LAYOUT_WORD UINT64_C(0x5d4c61796f757421)
 #define DESC_WORD   UINT64_C(0x5d44657363726921)
 
@@ -138,25 +138,23 @@ uint64_t st_do_lt_desc_set(st_call *call)
     return set_attribute(call, DESC_WORD, fields);
 }
 
-/* (..., how many are wanted, results *, how many there are *): one algorithm without workspace;
- * cublasLtMatmulHeuristicResult_t is 64 bytes of algorithm, workspace, state, waves, reserved. */
-uint64_t st_do_lt_heuristic(st_call *call)
-{
-    unsigned char result[96] = {0};
-    const float waves = 1;
-    memcpy(result + 76, &waves, sizeof waves);
-    if (st_int(call, 7) < 1 || st_put_bytes(st_pointer(call, 8), result, sizeof result) != 0)
-        return bad(call);
-    return ST_PUT(call, 9, int32_t, 1) != 0 ? INVALID_VALUE : 0;
-}
-
-/* cublasLtMatmulAlgoCheck(..., result *): any algorithm fits, without workspace */
+/* cublasLtMatmulHeuristicResult_t: 64 bytes of algorithm, workspace, state, waves, reserved; r
+ * where it goes. Any algorithm fits, without workspace. */
 uint64_t st_do_lt_check(st_call *call)
 {
     unsigned char result[96] = {0};
     const float waves = 1;
     memcpy(result + 76, &waves, sizeof waves);
-    return st_put_bytes(st_pointer(call, 7), result, sizeof result) != 0 ? INVALID_VALUE : 0;
+    unsigned place = call->entry->place['r' - 'a'] - 1U;
+    return st_put_bytes(st_pointer(call, place), result, sizeof result) != 0 ? INVALID_VALUE : 0;
+}
+
+/* (..., how many are wanted, r results *, how many there are *): one algorithm */
+uint64_t st_do_lt_heuristic(st_call *call)
+{
+    if (st_int(call, 7) < 1 || st_do_lt_check(call) != 0)
+        return bad(call);
+    return ST_PUT(call, 9, int32_t, 1) != 0 ? INVALID_VALUE : 0;
 }
 
 /* cublasLtMatmulAlgoGetIds(..., how many are wanted, numbers *, how many there are *): one, 0 */
@@ -165,13 +163,6 @@ uint64_t st_do_lt_numbers(st_call *call)
     if (st_int(call, 7) > 0 && ST_PUT(call, 8, int32_t, 0) != 0)
         return INVALID_VALUE;
     return ST_PUT(call, 9, int32_t, st_int(call, 7) > 0 ? 1 : 0) != 0 ? INVALID_VALUE : 0;
-}
-
-/* cublasLtMatmulAlgoInit(..., algorithm *): eight words */
-uint64_t st_do_lt_init(st_call *call)
-{
-    static const uint64_t algorithm[8];
-    return st_put_bytes(st_pointer(call, 8), algorithm, sizeof algorithm) != 0 ? INVALID_VALUE : 0;
 }
 
 /* Attributes of algorithms (algorithm, attribute, value *, bytes, written *): all are zero. */
@@ -193,21 +184,16 @@ uint64_t st_do_lt_matmul(st_call *call)
     const layout *a = st_pointer(call, 4);
     const layout *b = st_pointer(call, 6);
     const layout *d = st_pointer(call, 11);
-    st_object *stream = st_stream_of(st_word(call, 15));
-    if (st_object_of(st_word(call, 0), ST_OBJECT_BLAS) == NULL)
-        return st_misuse(call, NOT_INITIALIZED, "invalid cuBLASLt handle");
     if (how == NULL || how->word != DESC_WORD || a == NULL || a->word != LAYOUT_WORD || b == NULL ||
         b->word != LAYOUT_WORD || d == NULL || d->word != LAYOUT_WORD)
         return bad(call);
-    if (stream == NULL)
-        return st_misuse(call, INVALID_VALUE, "invalid stream handle");
     call->draft.kind = ST_LOG_GEMM;
     call->draft.gemm = (st_log_gemm){
         .m = (uint32_t)d->rows,
         .n = (uint32_t)d->columns,
         .k = (uint32_t)(how->transpose_a != 0 ? a->rows : a->columns),
         .batch = d->batch,
-        .stream = stream->number,
+        .stream = call->stream->number,
         .type_a = (uint8_t)a->type,
         .type_b = (uint8_t)b->type,
         .type_d = (uint8_t)d->type,
@@ -219,7 +205,7 @@ uint64_t st_do_lt_matmul(st_call *call)
         .ldb = (uint32_t)b->leading,
         .ldd = (uint32_t)d->leading,
     };
-    st_enqueue(call, stream);
+    st_enqueue(call, call->stream);
     st_mix(ST_LOG_GEMM);
     st_mix(d->rows << 32 | d->columns);
     st_mix((uint64_t)call->draft.gemm.k << 32 | d->batch);

@@ -535,16 +535,13 @@ static void read_operation(graph_reader *reader, const descriptor *of)
 /* cudnnBackendExecute(handle, plan, variant pack) */
 uint64_t st_do_descriptor_execute(st_call *call)
 {
-    const st_object *handle = st_object_of(st_word(call, 0), ST_OBJECT_CUDNN);
     const descriptor *plan = as_descriptor(st_pointer(call, 1));
-    if (handle == NULL)
-        return st_misuse(call, BAD_PARAM, "invalid cuBLAS or cuDNN handle");
     if (plan == NULL || plan->type != PLAN || as_descriptor(st_pointer(call, 2)) == NULL)
         return bad(call);
     if (!plan->finalized)
         return st_misuse(call, NOT_FINALIZED, "cuDNN plan is not finalized");
     const descriptor *engine = part(part(plan, PLAN_CONFIG, 0), CONFIG_ENGINE, 0);
-    st_object *stream = st_stream_of(handle->blas.stream);
+    st_object *stream = st_stream_of(call->taken[0]->blas.stream);
     if (stream == NULL)
         return st_misuse(call, BAD_PARAM, "destroyed stream");
     st_log_cudnn *into = &call->draft.cudnn;

@@ -108,14 +108,9 @@ static facts facts_of(int32_t device)
 uint64_t st_do_device_properties(st_call *call)
 {
     unsigned char *to = st_pointer(call, 0);
-    int32_t device = st_int(call, 1);
-    if (to == NULL)
-        return ST_CUDA_INVALID_VALUE;
-    if (!is_device(device))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     /* The name without _v2 has this form since CUDA 13 only. */
     bool is_12 = call->entry->constant == 12 || st_now.header.cuda_version < 13000;
-    const facts known = facts_of(device);
+    const facts known = facts_of(st_int(call, 1));
     /* CUDA 11's has the first fields of CUDA 12's. */
     bool is_11 = st_now.header.cuda_version < 12000;
     uint16_t size = is_11 ? PROPERTIES_11 : is_12 ? PROPERTIES_12 : PROPERTIES_13;
@@ -138,23 +133,11 @@ static uint32_t attribute_of(int32_t attribute)
 
 uint64_t st_do_device_attribute(st_call *call)
 {
-    if (!is_device(st_int(call, 2)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     return ST_PUT(call, 0, uint32_t, attribute_of(st_int(call, 1)));
-}
-
-/* How many devices there are (constant 0), the thread's own (1), the version of CUDA (2). */
-uint64_t st_do_number(st_call *call)
-{
-    const uint32_t values[] = {st_now.header.device_count, call->thread->device,
-                               st_now.header.cuda_version};
-    return ST_PUT(call, 0, uint32_t, values[call->entry->constant]);
 }
 
 uint64_t st_do_set_device(st_call *call)
 {
-    if (!is_device(st_int(call, 0)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     call->thread->device = (uint32_t)st_int(call, 0);
     return 0;
 }
@@ -186,8 +169,6 @@ uint64_t st_do_device_name(st_call *call)
 uint64_t st_do_device_uuid(st_call *call)
 {
     const uint64_t uuid[2] = {(uint64_t)st_int(call, 1) + 1, 0};
-    if (!is_device(st_int(call, 1)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     return st_put_bytes(st_pointer(call, 0), uuid, sizeof uuid);
 }
 
@@ -221,12 +202,6 @@ uint64_t st_do_nvml_clock(st_call *call)
     return ST_PUT(call, 2, uint32_t, khz / 1000) != 0 ? 2 : 0;
 }
 
-uint64_t st_do_nvml_capability(st_call *call)
-{
-    uint64_t result = ST_PUT(call, 1, uint32_t, st_now.compute_capability / 10);
-    return result != 0 ? 2 : ST_PUT(call, 2, uint32_t, st_now.compute_capability % 10);
-}
-
 /* nvmlPciInfo_t: the bus as short and as long text, numbers between them. The constant is the bytes
  * of the function's version: the first one ends before the subsystem, the second before the long
  * text. */
@@ -244,10 +219,8 @@ uint64_t st_do_nvml_bus(st_call *call)
 
 uint64_t st_do_device_bus(st_call *call)
 {
-    char *to = st_pointer(call, 0);
-    if (to == NULL || !is_device(st_int(call, 2)))
-        return ST_CUDA_INVALID_VALUE;
-    (void)snprintf(to, (size_t)st_int(call, 1), "0000:%02x:00.0", st_int(call, 2) + 1);
+    (void)snprintf(st_pointer(call, 0), (size_t)st_int(call, 1), "0000:%02x:00.0",
+                   st_int(call, 2) + 1);
     return 0;
 }
 
@@ -277,29 +250,9 @@ uint64_t st_do_link_remote(st_call *call)
     return st_put_bytes(st_pointer(call, 2), &info, sizeof info) != 0 ? 2 : 0;
 }
 
-uint64_t st_do_device_capability(st_call *call)
-{
-    uint64_t result = ST_PUT(call, 0, uint32_t, st_now.compute_capability / 10);
-    return result != 0 ? result : ST_PUT(call, 1, uint32_t, st_now.compute_capability % 10);
-}
-
-uint64_t st_do_device_total(st_call *call)
-{
-    return ST_PUT(call, 0, uint64_t, st_now.header.device_bytes);
-}
-
 uint64_t st_do_device_sync(st_call *call)
 {
     call->draft.kind = ST_LOG_DEVICE_SYNC;
-    return 0;
-}
-
-uint64_t st_do_memory_info(st_call *call)
-{
-    uint64_t live = st_memory_live(call->thread->device);
-    uint64_t total = st_now.header.device_bytes;
-    (void)ST_PUT(call, 0, uint64_t, live < total ? total - live : 0);
-    (void)ST_PUT(call, 1, uint64_t, total);
     return 0;
 }
 
@@ -312,13 +265,6 @@ uint64_t st_do_nvml_memory(st_call *call)
     uint64_t live = st_memory_live((uint32_t)device - 1);
     const uint64_t memory[] = {st_now.header.device_bytes, st_now.header.device_bytes - live, live};
     return st_put_bytes(st_pointer(call, 1), memory, sizeof memory) != 0 ? 2 : 0;
-}
-
-uint64_t st_do_priorities(st_call *call)
-{
-    (void)ST_PUT(call, 0, int32_t, 0);
-    (void)ST_PUT(call, 1, int32_t, -5);
-    return 0;
 }
 
 /* ---- errors ---- */
@@ -378,13 +324,10 @@ uint64_t st_do_error_text(st_call *call)
 
 uint64_t st_do_context_create(st_call *call)
 {
-    unsigned device = call->entry->place['d' - 'a'] - 1U;
-    if (!is_device(st_int(call, device)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     st_object *context = st_object_make(ST_OBJECT_CONTEXT);
     if (context == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
-    context->device = (uint32_t)st_int(call, device);
+    context->device = (uint32_t)st_role(call, 'd', 0);
     call->thread->device = context->device;
     return ST_PUT(call, 0, uint64_t, context->handle);
 }
@@ -421,8 +364,6 @@ uint64_t st_do_context_current(st_call *call)
 
 uint64_t st_do_context_primary(st_call *call)
 {
-    if (!is_device(st_int(call, 1)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     return put_primary(call, (uint32_t)st_int(call, 1));
 }
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "record/library/clock.h"
 #include "record/library/environment.h"
+#include "record/library/objects.h"
 #include "record/library/texts.h"
 
 #include <errno.h>
@@ -325,7 +326,10 @@ static uint64_t run(st_call *call)
     if (st_now.is_child && runtime && !call->entry->quiet)
         return st_misuse(call, ST_CUDA_NOT_INITIALIZED,
                          "CUDA used in a child forked after CUDA initialization");
-    return call->entry->run != NULL ? call->entry->run(call) : unsupported(call);
+    if (call->entry->run == NULL)
+        return unsupported(call);
+    uint64_t error = call->entry->takes[0].kind != 0 ? st_take_arguments(call) : 0;
+    return error != 0 ? error : call->entry->run(call);
 }
 
 uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *stack)
@@ -345,6 +349,7 @@ uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *
         call.registers = registers;
         call.stack = stack;
         call.thread = thread;
+        call.stream = NULL;
         call.extra_count = 0;
         call.device = ST_NO_DEVICE;
         call.draft = (st_log_record){.kind = ST_LOG_CALL, .call = index + 1};

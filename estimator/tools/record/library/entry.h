@@ -61,6 +61,14 @@ enum { ST_CALL_EXTRAS = 256 }; /* experts of a grouped product */
 typedef struct st_call st_call;
 typedef uint64_t (*st_handler)(st_call *call);
 
+/* A word of the arguments that is checked before the handler runs. */
+typedef struct st_take {
+    uint8_t kind; /* st_object_kind or st_take_kind; 0: no more */
+    uint8_t word; /* from 1 */
+} st_take;
+
+enum { ST_TAKES = 3 };
+
 typedef struct st_entry {
     const char *name;
     st_function address; /* of its trampoline */
@@ -69,7 +77,8 @@ typedef struct st_entry {
     bool quiet;          /* not kept in the log unless it is misused */
     bool per_thread;     /* its default stream is each thread's own */
     int32_t constant;    /* of the table's line */
-    uint8_t place[26];   /* position of the argument with this letter, from 1; 0: none */
+    st_take takes[ST_TAKES];
+    uint8_t place[26]; /* position of the argument with this letter, from 1; 0: none */
 } st_entry;
 
 extern const st_entry st_entries[]; /* in order of names, then the spare ones */
@@ -96,6 +105,8 @@ struct st_call {
     const uint64_t *registers;
     const uint64_t *stack;
     st_thread *thread;
+    struct st_object *stream;          /* that the call goes to; NULL: it names none */
+    struct st_object *taken[ST_TAKES]; /* other handles, in the order of the prototype */
     st_log_record draft;  /* kind: what it is logged as, ST_LOG_CALL unless a handler says */
     uint32_t device;      /* of its records: the thread's unless a handler says */
     uint32_t extra_count; /* records that follow it */

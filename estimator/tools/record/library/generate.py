@@ -14,6 +14,10 @@ import sys
 
 LIBRARIES = 'cudart cuda cublas cublasLt cudnn nccl nvml'.split()
 SPARES = 64  # for names that cudaGetDriverEntryPoint asks for and the table lacks
+TAKES = {'S': 'OBJECT_STREAM', 'T': 'TAKE_CREATED_STREAM', 'E': 'OBJECT_EVENT', 'G': 'OBJECT_GRAPH', 'X': 'OBJECT_EXECUTABLE',
+         'M': 'OBJECT_MODULE', 'F': 'OBJECT_FUNCTION', 'B': 'OBJECT_BLAS', 'C': 'OBJECT_COMM', 'P': 'OBJECT_PHYSICAL',
+         'D': 'TAKE_DEVICE', 'N': 'TAKE_POINTER'}
+MOST_TAKES = 3
 HEAD = '/* SPDX-License-Identifier: Apache-2.0 */\n/* Made of calls.txt by generate.py. */\n'
 
 
@@ -41,11 +45,15 @@ def read(file):
             fail(file, number, f'expected LIBRARY NAME [HANDLER [KINDS [CONSTANT [quiet]]]], found {text!r}')
         if not re.fullmatch(r'\w+', words[1]) or words[1] in lines:
             fail(file, number, f'{words[1]} is not a name, or a duplicate')
-        if len(words) > 3 and not re.fullmatch(r'-|[a-z.]+', words[3]):
+        letters = words[3].replace('.', '') if len(words) > 3 and words[3] != '-' else ''
+        taken = [letter for letter in letters if letter.isupper()]
+        small = [letter for letter in letters if letter.islower()]
+        if len(taken) + len(small) < len(letters):
             fail(file, number, f'kinds are letters and dots, or -, found {words[3]}')
-        letters = words[3].replace('.', '') if len(words) > 3 else ''
-        if len(set(letters)) < len(letters):
+        if len(set(small)) < len(small):
             fail(file, number, f'duplicate letter in {words[3]}')
+        if len(taken) > MOST_TAKES or set(taken) - TAKES.keys():
+            fail(file, number, f'expected at most {MOST_TAKES} of {"".join(TAKES)}, found {words[3]}')
         if len(words) > 5 and words[5] != 'quiet':
             fail(file, number, f'expected quiet, found {words[5]}')
         lines[words[1]] = Line(words)
@@ -63,21 +71,28 @@ def inherit(lines):
 
 
 def entries(lines):
-    yield HEAD + '#include "record/library/handlers.h"\n\n'
+    yield HEAD + '#include "record/library/handlers.h"\n#include "record/library/objects.h"\n\n'
     for line in lines:
         yield f'void {line.name}(void);\n'
     for i in range(SPARES):
         yield f'void st_spare_{i}(void);\n'
     yield '\nconst st_entry st_entries[] = {\n'
     for line in lines:
-        places = ', '.join(f"['{letter}' - 'a'] = {at}" for at, letter in enumerate(line.kinds, 1)
-                           if letter != '.')
+        kinds = list(enumerate(line.kinds, 1))
+        small = {letter: at for at, letter in kinds if letter.islower()}
+        for at, letter in kinds:
+            if letter.isupper():
+                small.setdefault(letter.lower(), at)
+        places = ', '.join(f"['{letter}' - 'a'] = {at}" for letter, at in small.items())
+        cudnn = line.library == 'cudnn'
+        takes = ', '.join('{ST_' + ('OBJECT_CUDNN' if cudnn and letter == 'B' else TAKES[letter]) + f', {at}}}'
+                          for at, letter in kinds if letter.isupper())
         handler = f'st_do_{line.handler}' if line.handler else 'NULL'
         yield (f'    {{"{line.name}", {line.name}, {handler}, ST_{line.library.upper()}, '
                f'{str(line.quiet).lower()}, {str(line.per_thread).lower()}, {line.constant}, '
-               f'{{{places or 0}}}}},\n')
+               f'{{{takes or "{0}"}}}, {{{places or 0}}}}},\n')
     for i in range(SPARES):
-        yield f'    {{st_spare_names[{i}], st_spare_{i}, NULL, ST_CUDA, false, false, 0, {{0}}}},\n'
+        yield f'    {{st_spare_names[{i}], st_spare_{i}, NULL, ST_CUDA, false, false, 0, {{{{0}}}}, {{0}}}},\n'
     yield '};\n'
     yield f'const uint32_t st_entry_count = {len(lines) + SPARES};\n'
 
@@ -147,6 +162,7 @@ def main():
     products = [copy.copy(line) for line in lines if line.handler in ('gemm', 'lt_matmul')]
     for line in products:
         line.quiet = True  # CUPTI has what they launch
+        line.kinds = re.sub('[A-Z]', '.', line.kinds)  # handles are the real library's
     profiled = sorted([*nccl, *products], key=lambda line: line.name.encode())
     folder = pathlib.Path(sys.argv[2])
     for file, part, of in (('record_entries.c', entries, lines), ('record_handlers.h', handlers, lines),

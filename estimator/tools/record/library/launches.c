@@ -174,10 +174,7 @@ uint64_t st_do_launch_ex(st_call *call)
         uint64_t shared_bytes;
         uint64_t stream;
     } from;
-    const void *given = st_pointer(call, 0);
-    if (given == NULL)
-        return ST_CUDA_INVALID_VALUE;
-    memcpy(&from, given, sizeof from);
+    memcpy(&from, st_pointer(call, 0), sizeof from);
     launch wanted = {.shared_bytes = from.shared_bytes,
                      .stream = from.stream,
                      .arguments = {.list = st_word(call, 2)}};
@@ -197,16 +194,13 @@ uint64_t st_do_graph_kernel(st_call *call)
         uint32_t shared_bytes;
         uint64_t arguments;
     } from;
-    const void *given = st_pointer(call, 4);
-    if (given == NULL)
-        return ST_CUDA_INVALID_VALUE;
-    memcpy(&from, given, sizeof from);
+    memcpy(&from, st_pointer(call, 4), sizeof from);
     launch wanted = {.shared_bytes = from.shared_bytes, .arguments = {.list = from.arguments}};
     memcpy(wanted.grid, from.grid, sizeof wanted.grid);
     memcpy(wanted.block, from.block, sizeof wanted.block);
     uint64_t result = launch_host(call, from.function, &wanted);
-    if (result == 0 && st_graph_node(call, 1) == NULL)
-        return call->draft.status;
+    if (result == 0)
+        st_graph_node(call);
     return result;
 }
 
@@ -224,7 +218,6 @@ static uint64_t buffer_of(const uint64_t *extra)
 /* cuLaunchKernel(function, grid x y z, block x y z, shared bytes, stream, arguments, extra) */
 uint64_t st_do_launch_driver(st_call *call)
 {
-    const st_object *function = st_object_taken(call, 0, ST_OBJECT_FUNCTION);
     launch wanted = {.shared_bytes = st_word(call, 7) & UINT32_MAX,
                      .stream = st_word(call, 8),
                      .arguments = {.list = st_word(call, 9)}};
@@ -234,9 +227,7 @@ uint64_t st_do_launch_driver(st_call *call)
         wanted.grid[i] = (uint32_t)st_word(call, 1 + i);
         wanted.block[i] = (uint32_t)st_word(call, 4 + i);
     }
-    if (function == NULL)
-        return call->draft.status;
-    return enqueue_loaded(call, function, &wanted);
+    return enqueue_loaded(call, call->taken[0], &wanted);
 }
 
 /* cuLaunchKernelEx(configuration, function, arguments, extra) */
@@ -248,11 +239,7 @@ uint64_t st_do_launch_driver_ex(st_call *call)
         uint32_t shared_bytes;
         uint64_t stream;
     } from;
-    const void *given = st_pointer(call, 0);
-    const st_object *function = st_object_taken(call, 1, ST_OBJECT_FUNCTION);
-    if (given == NULL || function == NULL)
-        return function == NULL ? call->draft.status : ST_CUDA_INVALID_VALUE;
-    memcpy(&from, given, sizeof from);
+    memcpy(&from, st_pointer(call, 0), sizeof from);
     launch wanted = {.shared_bytes = from.shared_bytes,
                      .stream = from.stream,
                      .arguments = {.list = st_word(call, 2)}};
@@ -260,7 +247,7 @@ uint64_t st_do_launch_driver_ex(st_call *call)
         wanted.arguments.buffer = buffer_of(st_pointer(call, 3));
     memcpy(wanted.grid, from.grid, sizeof wanted.grid);
     memcpy(wanted.block, from.block, sizeof wanted.block);
-    return enqueue_loaded(call, function, &wanted);
+    return enqueue_loaded(call, call->taken[0], &wanted);
 }
 
 uint64_t st_do_push_configuration(st_call *call)
@@ -332,11 +319,8 @@ uint64_t st_do_module_load(st_call *call)
 
 uint64_t st_do_module_unload(st_call *call)
 {
-    st_object *module = st_object_taken(call, 0, ST_OBJECT_MODULE);
-    if (module == NULL)
-        return call->draft.status;
-    free(module->module.image);
-    st_object_drop(module);
+    free(call->taken[0]->module.image);
+    st_object_drop(call->taken[0]);
     return 0;
 }
 
@@ -355,10 +339,7 @@ static uint32_t add_parameters(const void *image, const char *name)
 uint64_t st_do_module_function(st_call *call)
 {
     const char *name = st_pointer(call, 2);
-    const st_object *module = st_object_of(st_word(call, 1), ST_OBJECT_MODULE);
-    if (module == NULL || name == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid module handle");
-    const void *image = module->module.image;
+    const void *image = call->taken[0]->module.image;
     st_object *function = st_object_make(ST_OBJECT_FUNCTION);
     if (function == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
@@ -366,11 +347,6 @@ uint64_t st_do_module_function(st_call *call)
     function->function.hash = st_hash_text(ST_HASH_BEGIN, name);
     function->function.parameters = add_parameters(image, name);
     return ST_PUT(call, 0, uint64_t, function->handle);
-}
-
-uint64_t st_do_kernel_function(st_call *call)
-{
-    return ST_PUT(call, 0, uint64_t, st_word(call, 1));
 }
 
 /* cudaGetDriverEntryPoint(name, function *, flags, result *), cuGetProcAddress(name, function *,

@@ -112,10 +112,8 @@ uint64_t st_do_comm_init_all(st_call *call)
 /* ncclCommSplit(comm, color, key, comm *, configuration) */
 uint64_t st_do_comm_split(st_call *call)
 {
-    st_object *parent = st_object_taken(call, 0, ST_OBJECT_COMM);
+    st_object *parent = call->taken[0];
     st_split_member asked = {.color = st_int(call, 1), .key = st_int(call, 2)};
-    if (parent == NULL)
-        return call->draft.status;
     uint64_t parent_id = parent->comm.id;
     uint32_t splits = parent->comm.splits++;
     asked.rank = parent->comm.rank;
@@ -164,9 +162,7 @@ uint64_t st_do_comm_split(st_call *call)
 
 uint64_t st_do_comm_destroy(st_call *call)
 {
-    st_object *comm = st_object_taken(call, 0, ST_OBJECT_COMM);
-    if (comm == NULL)
-        return call->draft.status;
+    st_object *comm = call->taken[0];
     st_memory_discharge(comm->device, st_now.comm_bytes);
     st_object_drop(comm);
     return 0;
@@ -175,18 +171,9 @@ uint64_t st_do_comm_destroy(st_call *call)
 /* ncclCommCount (constant 0), ncclCommUserRank (1), ncclCommCuDevice (2) */
 uint64_t st_do_comm_get(st_call *call)
 {
-    const st_object *comm = st_object_taken(call, 0, ST_OBJECT_COMM);
-    if (comm == NULL)
-        return call->draft.status;
+    const st_object *comm = call->taken[0];
     const int32_t values[] = {comm->comm.ranks, comm->comm.rank, (int32_t)comm->device};
     return ST_PUT(call, 1, int32_t, values[call->entry->constant]);
-}
-
-uint64_t st_do_comm_state(st_call *call)
-{
-    if (st_object_taken(call, 0, ST_OBJECT_COMM) == NULL)
-        return call->draft.status;
-    return ST_PUT(call, 1, uint32_t, 0);
 }
 
 uint64_t st_do_group_start(st_call *call)
@@ -240,17 +227,12 @@ static void move_data(const st_call *call, const st_object *comm)
     }
 }
 
-/* Operations: f from, t to, n count, y type, r reduction, g root or peer, c communicator, s stream;
- * the constant is a st_log_operation. */
+/* Operations: f from, t to, n count, y type, r reduction, g root or peer, its communicator and
+ * stream; the constant is a st_log_operation. */
 uint64_t st_do_collective(st_call *call)
 {
-    st_object *comm = st_object_taken(call, call->entry->place['c' - 'a'] - 1U, ST_OBJECT_COMM);
-    st_object *stream = st_stream_of(st_role(call, 's', 0));
+    st_object *comm = call->taken[0];
     uint32_t type = (uint32_t)st_role(call, 'y', ST_LOG_TYPE_UNKNOWN);
-    if (comm == NULL)
-        return call->draft.status;
-    if (stream == NULL)
-        return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid stream handle");
     if (type_of(type) == ST_LOG_TYPE_UNKNOWN)
         return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid NCCL data type");
     int32_t peer = (int32_t)(uint32_t)st_role(call, 'g', UINT64_MAX);
@@ -259,13 +241,13 @@ uint64_t st_do_collective(st_call *call)
     call->draft.collective = (st_log_collective){.comm = comm->comm.id,
                                                  .count = st_role(call, 'n', 0),
                                                  .sequence = comm->comm.sequence++,
-                                                 .stream = stream->number,
+                                                 .stream = call->stream->number,
                                                  .group = group_depth > 0 ? group_count : 0,
                                                  .peer = peer,
                                                  .operation = (uint8_t)call->entry->constant,
                                                  .type = type_of(type),
                                                  .reduction = (uint8_t)st_role(call, 'r', 255)};
-    st_enqueue(call, stream);
+    st_enqueue(call, call->stream);
     if ((call->draft.flags & ST_LOG_CAPTURED) == 0)
         move_data(call, comm);
     /* The communicator and the distance of the other rank distinguish ranks. */

@@ -39,6 +39,8 @@ st_object *st_object_make(st_object_kind kind)
     *object = (st_object){.handle = (uint64_t)TAG << 56 | (uint64_t)kind << 48 |
                                     (uint64_t)(++generations & 0xffff) << 32 | place,
                           .number = ++numbers[kind]};
+    if (kind == ST_OBJECT_EVENT)
+        object->event.stream = ST_LOG_NO_STREAM;
     return object;
 }
 
@@ -51,13 +53,27 @@ st_object *st_object_of(uint64_t handle, st_object_kind kind)
     return object->handle == handle ? object : NULL;
 }
 
-st_object *st_object_taken(st_call *call, unsigned index, st_object_kind kind)
+/* The error of a library for a NULL pointer, and for a bad stream. */
+const uint16_t st_null_errors[ST_LIBRARIES] = {
+    ST_CUDA_INVALID_VALUE, ST_CUDA_INVALID_VALUE, 7, 7, 2002, 4, 2};
+static const uint16_t stream_errors[ST_LIBRARIES] = {
+    ST_CUDA_INVALID_HANDLE, ST_CUDA_INVALID_HANDLE, 7, 7, 2000, 4, 2};
+
+st_object *st_stream_taken(st_call *call, uint64_t handle)
+{
+    st_object *found = st_stream_of(handle);
+    if (found == NULL)
+        (void)st_misuse(call, stream_errors[call->entry->library], "invalid stream handle");
+    return found;
+}
+
+uint64_t st_take_arguments(st_call *call)
 {
     enum { BLAS_NOT_INITIALIZED = 1, CUDNN_BAD_PARAM = 2000, NCCL_INVALID_ARGUMENT = 4 };
     static const struct {
         uint16_t error;
         const char *what;
-    } misuses[ST_OBJECT_KINDS] = {
+    } misuses[] = {
         [ST_OBJECT_EVENT] = {ST_CUDA_INVALID_HANDLE, "invalid event handle"},
         [ST_OBJECT_STREAM] = {ST_CUDA_INVALID_HANDLE, "invalid stream handle"},
         [ST_OBJECT_GRAPH] = {ST_CUDA_INVALID_HANDLE, "invalid graph handle"},
@@ -68,19 +84,30 @@ st_object *st_object_taken(st_call *call, unsigned index, st_object_kind kind)
         [ST_OBJECT_BLAS] = {BLAS_NOT_INITIALIZED, "invalid cuBLAS or cuDNN handle"},
         [ST_OBJECT_CUDNN] = {CUDNN_BAD_PARAM, "invalid cuBLAS or cuDNN handle"},
         [ST_OBJECT_COMM] = {NCCL_INVALID_ARGUMENT, "invalid communicator"},
+        [ST_TAKE_DEVICE] = {ST_CUDA_INVALID_DEVICE, "invalid device"},
     };
-    st_object *found = st_object_of(st_word(call, index), kind);
-    if (found == NULL && call->draft.kind != ST_LOG_MISUSE)
-        (void)st_misuse(call, misuses[kind].error, misuses[kind].what);
-    return found;
-}
-
-st_object *st_stream_taken(st_call *call, uint64_t handle)
-{
-    st_object *found = st_stream_of(handle);
-    if (found == NULL && call->draft.kind != ST_LOG_MISUSE)
-        (void)st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
-    return found;
+    size_t count = 0;
+    for (size_t i = 0; i < ST_TAKES && call->entry->takes[i].kind != 0; i++) {
+        unsigned kind = call->entry->takes[i].kind;
+        uint64_t word = st_word(call, call->entry->takes[i].word - 1U);
+        bool fine = true;
+        if (kind == ST_TAKE_POINTER && word == 0)
+            return st_null_errors[call->entry->library];
+        if (kind == ST_OBJECT_STREAM) {
+            call->stream = st_stream_taken(call, word);
+            if (call->stream == NULL)
+                return call->draft.status;
+        } else if (kind == ST_TAKE_DEVICE) {
+            fine = (uint32_t)word < st_now.header.device_count;
+        } else if (kind != ST_TAKE_POINTER) {
+            kind = kind == ST_TAKE_CREATED_STREAM ? ST_OBJECT_STREAM : kind;
+            call->taken[count] = st_object_of(word, (st_object_kind)kind);
+            fine = call->taken[count++] != NULL;
+        }
+        if (!fine)
+            return st_misuse(call, misuses[kind].error, misuses[kind].what);
+    }
+    return 0;
 }
 
 void st_object_drop(st_object *object)
@@ -99,19 +126,22 @@ void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *
             visit(at(place), context);
 }
 
-/* Destroys a handle of the st_object_kind that is the constant. */
-uint64_t st_do_object_drop(st_call *call)
+/* Makes an object of the st_object_kind that is the constant: f flags, of which 2 leaves an event
+ * without times. */
+uint64_t st_do_object_make(st_call *call)
 {
-    st_object *object = st_object_taken(call, 0, (st_object_kind)call->entry->constant);
+    enum { DISABLE_TIMING = 2 };
+    st_object *object = st_object_make((st_object_kind)call->entry->constant);
     if (object == NULL)
-        return call->draft.status;
-    st_object_drop(object);
-    return 0;
+        return call->entry->library <= ST_CUDA ? ST_CUDA_OUT_OF_MEMORY : 3; /* not allocated */
+    object->device = call->thread->device;
+    if (call->entry->constant == ST_OBJECT_EVENT)
+        object->event.untimed = (st_role(call, 'f', 0) & DISABLE_TIMING) != 0;
+    return ST_PUT(call, 0, uint64_t, object->handle);
 }
 
-/* Whether such a handle is valid. */
-uint64_t st_do_object_check(st_call *call)
+uint64_t st_do_object_drop(st_call *call)
 {
-    const st_object *object = st_object_taken(call, 0, (st_object_kind)call->entry->constant);
-    return object == NULL ? call->draft.status : 0;
+    st_object_drop(call->taken[0]);
+    return 0;
 }

@@ -26,6 +26,13 @@ typedef enum st_object_kind {
     ST_OBJECT_KINDS
 } st_object_kind;
 
+/* What calls take besides. */
+typedef enum st_take_kind {
+    ST_TAKE_CREATED_STREAM = ST_OBJECT_KINDS, /* not the default one */
+    ST_TAKE_DEVICE,                           /* number of a device */
+    ST_TAKE_POINTER                           /* not NULL */
+} st_take_kind;
+
 typedef struct st_object {
     uint64_t handle;
     uint32_t number; /* of its kind in the process, from 1 */
@@ -82,8 +89,11 @@ typedef struct st_object {
 st_object *st_object_make(st_object_kind kind);
 /* NULL for an invalid handle of this kind. */
 st_object *st_object_of(uint64_t handle, st_object_kind kind);
-/* That of the index-th argument; NULL makes the call a misuse, whose error is draft.status. */
-st_object *st_object_taken(st_call *call, unsigned index, st_object_kind kind);
+/* The error of a library for a pointer that is NULL. */
+extern const uint16_t st_null_errors[ST_LIBRARIES];
+/* Checks what the table says of the arguments, and puts the objects into the call; 0, or the error.
+ */
+uint64_t st_take_arguments(st_call *call);
 void st_object_drop(st_object *object);
 /* Calls for each that is alive. */
 void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *context),
@@ -94,12 +104,13 @@ void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *
  * (2); NULL for a bad handle.
  */
 st_object *st_stream_of(uint64_t handle);
-/* The same of a call; NULL makes the call a misuse, whose error is draft.status. */
+/* The stream that a call names, or else the default one; NULL makes the call a misuse, whose error
+ * is draft.status. */
 st_object *st_stream_taken(st_call *call, uint64_t handle);
 
-/* The graph of the index-th argument, which a call adds a node to: the draft becomes that node,
- * whose handle goes to the first argument; NULL makes the call a misuse. */
-st_object *st_graph_node(st_call *call, unsigned index);
+/* A node of the graph that a call takes: the draft becomes it, its handle goes to the first
+ * argument. */
+void st_graph_node(st_call *call);
 
 /* What a call enqueues becomes a node where its stream is captured. */
 static inline void st_enqueue(st_call *call, st_object *stream)

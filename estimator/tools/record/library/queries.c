@@ -75,13 +75,6 @@ uint64_t st_do_pointer_attribute_list(st_call *call)
     return 0;
 }
 
-/* cuTensorMapEncode...(map *, ...): a map has 128 bytes, which only kernels read */
-uint64_t st_do_tensor_map(st_call *call)
-{
-    static const unsigned char map[128];
-    return st_put_bytes(st_pointer(call, 0), map, sizeof map);
-}
-
 /* ---- versions ---- */
 
 /* GetProperty(0 major, 1 minor, 2 patch level; value *): the constant is 10000 major + 100 minor +
@@ -125,28 +118,9 @@ uint64_t st_do_ipc_open(st_call *call)
     return result != 0 ? result : ST_PUT(call, 0, uint64_t, block.start);
 }
 
-uint64_t st_do_ipc_close(st_call *call)
-{
-    st_block block;
-    bool known = st_memory_give(st_word(call, 0), &block);
-    return known ? 0 : st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid or freed pointer");
-}
-
 /* cudaIpcGetEventHandle(handle *, event) */
 uint64_t st_do_ipc_event_get(st_call *call)
 {
-    const ipc_handle handle = {.start = st_word(call, 1)};
-    if (st_object_taken(call, 1, ST_OBJECT_EVENT) == NULL)
-        return call->draft.status;
+    const ipc_handle handle = {.start = call->taken[0]->handle};
     return st_put_bytes(st_pointer(call, 0), &handle, sizeof handle);
-}
-
-/* cudaIpcOpenEventHandle(event *, handle by value): an event that was never recorded */
-uint64_t st_do_ipc_event_open(st_call *call)
-{
-    st_object *event = st_object_make(ST_OBJECT_EVENT);
-    if (event == NULL)
-        return ST_CUDA_OUT_OF_MEMORY;
-    event->event.stream = ST_LOG_NO_STREAM;
-    return ST_PUT(call, 0, uint64_t, event->handle);
 }

@@ -29,9 +29,7 @@ uint64_t st_do_stream_create(st_call *call)
 
 uint64_t st_do_stream_destroy(st_call *call)
 {
-    st_object *stream = st_object_taken(call, 0, ST_OBJECT_STREAM);
-    if (stream == NULL)
-        return call->draft.status;
+    st_object *stream = call->taken[0];
     call->draft.kind = ST_LOG_STREAM_DESTROY;
     call->draft.stream = (st_log_stream){.stream = stream->number};
     st_object_drop(stream);
@@ -40,9 +38,7 @@ uint64_t st_do_stream_destroy(st_call *call)
 
 uint64_t st_do_stream_sync(st_call *call)
 {
-    st_object *stream = st_stream_taken(call, st_word(call, 0));
-    if (stream == NULL)
-        return call->draft.status;
+    st_object *stream = call->stream;
     if (stream->stream.capture != 0) {
         stream->stream.invalid = true;
         return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "wait for a stream under capture");
@@ -52,17 +48,10 @@ uint64_t st_do_stream_sync(st_call *call)
     return 0;
 }
 
-uint64_t st_do_stream_query(st_call *call)
-{
-    return st_stream_taken(call, st_word(call, 0)) == NULL ? call->draft.status : 0;
-}
-
 /* Writes what is asked of a stream: its priority, its flags, its device. */
 uint64_t st_do_stream_get(st_call *call)
 {
-    const st_object *stream = st_stream_taken(call, st_word(call, 0));
-    if (stream == NULL)
-        return call->draft.status;
+    const st_object *stream = call->stream;
     const uint32_t values[] = {(uint32_t)stream->stream.priority, stream->stream.flags,
                                stream->number == 0 ? call->thread->device : stream->device};
     return ST_PUT(call, 1, uint32_t, values[call->entry->constant]);
@@ -76,9 +65,7 @@ typedef struct host_call {
 /* cudaLaunchHostFunc(stream, function, data) */
 uint64_t st_do_host_function(st_call *call)
 {
-    const st_object *stream = st_stream_taken(call, st_word(call, 0));
-    if (stream == NULL)
-        return call->draft.status;
+    const st_object *stream = call->stream;
     call->draft.kind = ST_LOG_HOST_FUNCTION;
     call->draft.stream = (st_log_stream){.stream = stream->number};
     if (stream->stream.capture != 0) {
@@ -97,18 +84,6 @@ uint64_t st_do_host_function(st_call *call)
 
 /* ---- events ---- */
 
-enum { DISABLE_TIMING = 2 };
-
-uint64_t st_do_event_create(st_call *call)
-{
-    st_object *event = st_object_make(ST_OBJECT_EVENT);
-    if (event == NULL)
-        return ST_CUDA_OUT_OF_MEMORY;
-    event->event.stream = ST_LOG_NO_STREAM;
-    event->event.untimed = (st_role(call, 'f', 0) & DISABLE_TIMING) != 0;
-    return ST_PUT(call, 0, uint64_t, event->handle);
-}
-
 static void draft_event(st_call *call, st_log_kind kind, const st_object *event, uint32_t stream)
 {
     call->draft.kind = (uint16_t)kind;
@@ -120,10 +95,8 @@ static void draft_event(st_call *call, st_log_kind kind, const st_object *event,
 
 uint64_t st_do_event_record(st_call *call)
 {
-    st_object *event = st_object_taken(call, 0, ST_OBJECT_EVENT);
-    const st_object *stream = st_stream_taken(call, st_word(call, 1));
-    if (event == NULL || stream == NULL)
-        return call->draft.status;
+    st_object *event = call->taken[0];
+    const st_object *stream = call->stream;
     event->event.stream = stream->number;
     event->event.sequence++;
     event->event.capture = stream->stream.capture;
@@ -136,10 +109,8 @@ uint64_t st_do_event_record(st_call *call)
 
 uint64_t st_do_stream_wait(st_call *call)
 {
-    st_object *stream = st_stream_taken(call, st_word(call, 0));
-    const st_object *event = st_object_taken(call, 1, ST_OBJECT_EVENT);
-    if (stream == NULL || event == NULL)
-        return call->draft.status;
+    st_object *stream = call->stream;
+    const st_object *event = call->taken[0];
     draft_event(call, ST_LOG_EVENT_WAIT, event, stream->number);
     if (event->event.capture != 0) /* a stream that waits for a captured one is captured too */
         stream->stream.capture = event->event.capture;
@@ -150,9 +121,7 @@ uint64_t st_do_stream_wait(st_call *call)
 
 uint64_t st_do_event_sync(st_call *call)
 {
-    const st_object *event = st_object_taken(call, 0, ST_OBJECT_EVENT);
-    if (event == NULL)
-        return call->draft.status;
+    const st_object *event = call->taken[0];
     draft_event(call, ST_LOG_EVENT_SYNC, event, ST_LOG_NO_STREAM);
     return 0;
 }
@@ -160,10 +129,8 @@ uint64_t st_do_event_sync(st_call *call)
 /* What the host took between the two calls: the device takes no time here. */
 uint64_t st_do_event_elapsed(st_call *call)
 {
-    const st_object *start = st_object_taken(call, 1, ST_OBJECT_EVENT);
-    const st_object *end = st_object_taken(call, 2, ST_OBJECT_EVENT);
-    if (start == NULL || end == NULL)
-        return call->draft.status;
+    const st_object *start = call->taken[0];
+    const st_object *end = call->taken[1];
     if (start->event.sequence == 0 || end->event.sequence == 0)
         return st_misuse(call, ST_CUDA_INVALID_HANDLE, "event was never recorded");
     if (start->event.untimed || end->event.untimed)
@@ -176,9 +143,7 @@ uint64_t st_do_event_elapsed(st_call *call)
 
 uint64_t st_do_capture_begin(st_call *call)
 {
-    st_object *stream = st_stream_taken(call, st_word(call, 0));
-    if (stream == NULL)
-        return call->draft.status;
+    st_object *stream = call->stream;
     if (stream->number == 0)
         return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "capture of the default stream");
     if (stream->stream.capture != 0)
@@ -219,9 +184,7 @@ static void leave_event(st_object *event, void *context)
 
 uint64_t st_do_capture_end(st_call *call)
 {
-    st_object *stream = st_stream_taken(call, st_word(call, 0));
-    if (stream == NULL)
-        return call->draft.status;
+    st_object *stream = call->stream;
     if (stream->stream.capture == 0)
         return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "capture ends without a start");
     if (!stream->stream.origin)
@@ -256,18 +219,14 @@ static uint32_t capture_state(const st_object *stream)
 
 uint64_t st_do_is_capturing(st_call *call)
 {
-    const st_object *stream = st_stream_taken(call, st_word(call, 0));
-    if (stream == NULL)
-        return call->draft.status;
+    const st_object *stream = call->stream;
     return ST_PUT(call, 1, uint32_t, capture_state(stream));
 }
 
 /* (stream, status *, id *, ...): further results are left alone unless nothing is captured */
 uint64_t st_do_capture_info(st_call *call)
 {
-    const st_object *stream = st_stream_taken(call, st_word(call, 0));
-    if (stream == NULL)
-        return call->draft.status;
+    const st_object *stream = call->stream;
     if (st_word(call, 2) != 0)
         (void)ST_PUT(call, 2, uint64_t, stream->stream.capture);
     return ST_PUT(call, 1, uint32_t, capture_state(stream));
@@ -289,32 +248,28 @@ uint64_t st_do_capture_mode(st_call *call)
 uint64_t st_do_graph_create(st_call *call)
 {
     st_object *graph = st_object_make(ST_OBJECT_GRAPH);
-    const st_object *stream = st_stream_of(0);
-    if (graph == NULL || stream == NULL)
+    if (graph == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
     graph->graph.capture = ++st_now.capture_count;
     graph->graph.built = true;
     call->draft.kind = ST_LOG_CAPTURE_BEGIN;
-    call->draft.graph = (st_log_graph){.stream = stream->number, .capture = graph->graph.capture};
+    call->draft.graph =
+        (st_log_graph){.stream = st_stream_of(0)->number, .capture = graph->graph.capture};
     return ST_PUT(call, 0, uint64_t, graph->handle);
 }
 
-st_object *st_graph_node(st_call *call, unsigned index)
+void st_graph_node(st_call *call)
 {
-    st_object *graph = st_object_taken(call, index, ST_OBJECT_GRAPH);
-    if (graph == NULL)
-        return NULL;
+    st_object *graph = call->taken[0];
     graph->graph.nodes++;
     call->draft.flags |= ST_LOG_CAPTURED;
     (void)ST_PUT(call, 0, uint64_t, graph->handle + ((uint64_t)graph->graph.nodes << 32));
-    return graph;
 }
 
 /* (node *, graph, dependencies, how many): it does nothing, or is only of the host */
 uint64_t st_do_graph_empty(st_call *call)
 {
-    if (st_graph_node(call, 1) == NULL)
-        return call->draft.status;
+    st_graph_node(call);
     call->draft.flags = 0;
     return 0;
 }
@@ -322,17 +277,15 @@ uint64_t st_do_graph_empty(st_call *call)
 /* cudaGraphAddMemcpyNode1D(node *, graph, dependencies, how many, to, from, bytes, kind) */
 uint64_t st_do_graph_copy(st_call *call)
 {
-    const st_object *stream = st_stream_of(0);
-    if (st_graph_node(call, 1) == NULL || stream == NULL)
-        return call->draft.status;
     static const uint8_t directions[] = {ST_LOG_HOST_TO_HOST, ST_LOG_HOST_TO_DEVICE,
                                          ST_LOG_DEVICE_TO_HOST, ST_LOG_DEVICE_TO_DEVICE,
                                          ST_LOG_DEVICE_TO_DEVICE};
     uint64_t kind = st_word(call, 7) & UINT32_MAX;
+    st_graph_node(call);
     call->draft.kind = ST_LOG_COPY;
     call->draft.flags |= ST_LOG_ASYNC;
     call->draft.copy = (st_log_copy){.bytes = st_word(call, 6),
-                                     .stream = stream->number,
+                                     .stream = st_stream_of(0)->number,
                                      .direction = kind < 5 ? directions[kind] : 0,
                                      .host_memory = ST_LOG_PINNED,
                                      .to = st_word(call, 4),
@@ -348,14 +301,11 @@ uint64_t st_do_graph_set(st_call *call)
         uint32_t value, width;
         uint64_t columns, rows;
     } from;
-    const st_object *stream = st_stream_of(0);
-    const void *given = st_pointer(call, 4);
-    if (st_graph_node(call, 1) == NULL || stream == NULL || given == NULL)
-        return call->draft.kind == ST_LOG_MISUSE ? call->draft.status : ST_CUDA_INVALID_VALUE;
-    memcpy(&from, given, sizeof from);
+    memcpy(&from, st_pointer(call, 4), sizeof from);
+    st_graph_node(call);
     call->draft.kind = ST_LOG_SET;
     call->draft.copy = (st_log_copy){.bytes = from.width * from.columns * from.rows,
-                                     .stream = stream->number,
+                                     .stream = st_stream_of(0)->number,
                                      .direction = ST_LOG_DEVICE_TO_DEVICE,
                                      .to = from.to,
                                      .from = from.value};
@@ -390,9 +340,7 @@ static void give_graph(st_call *call, st_object *executable, const st_object *gr
 
 uint64_t st_do_graph_instantiate(st_call *call)
 {
-    const st_object *graph = st_object_taken(call, 1, ST_OBJECT_GRAPH);
-    if (graph == NULL)
-        return call->draft.status;
+    const st_object *graph = call->taken[0];
     st_object *executable = st_object_make(ST_OBJECT_EXECUTABLE); /* moves no other one */
     if (executable == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
@@ -402,12 +350,9 @@ uint64_t st_do_graph_instantiate(st_call *call)
 
 uint64_t st_do_graph_launch(st_call *call)
 {
-    const st_object *executable = st_object_taken(call, 0, ST_OBJECT_EXECUTABLE);
-    st_object *stream = st_stream_taken(call, st_word(call, 1));
-    if (executable == NULL || stream == NULL)
-        return call->draft.status;
-    draft_executable(call, ST_LOG_GRAPH_LAUNCH, executable, stream->number);
-    st_enqueue(call, stream);
+    const st_object *executable = call->taken[0];
+    draft_executable(call, ST_LOG_GRAPH_LAUNCH, executable, call->stream->number);
+    st_enqueue(call, call->stream);
     st_mix(ST_LOG_GRAPH_LAUNCH);
     st_mix(executable->graph.nodes);
     return 0;
@@ -416,19 +361,12 @@ uint64_t st_do_graph_launch(st_call *call)
 /* cudaGraphExecUpdate(executable, graph, result info *): the newer graph is what it launches now */
 uint64_t st_do_graph_update(st_call *call)
 {
-    st_object *executable = st_object_taken(call, 0, ST_OBJECT_EXECUTABLE);
-    const st_object *graph = st_object_taken(call, 1, ST_OBJECT_GRAPH);
-    if (executable == NULL || graph == NULL)
-        return call->draft.status;
-    give_graph(call, executable, graph);
+    give_graph(call, call->taken[0], call->taken[1]);
     return st_word(call, 2) != 0 ? ST_PUT(call, 2, uint32_t, 0) : 0;
 }
 
 /* cudaGraphGetNodes(graph, nodes *, count *): the count alone */
 uint64_t st_do_graph_nodes(st_call *call)
 {
-    const st_object *graph = st_object_taken(call, 0, ST_OBJECT_GRAPH);
-    if (graph == NULL)
-        return call->draft.status;
-    return ST_PUT(call, 2, uint64_t, graph->graph.nodes);
+    return ST_PUT(call, 2, uint64_t, call->taken[0]->graph.nodes);
 }

@@ -29,8 +29,7 @@ uint64_t st_do_malloc(st_call *call)
 {
     st_block block;
     uint64_t bytes = st_role(call, 'z', 0);
-    const st_object *stream = st_stream_of(st_role(call, 's', 0));
-    if (st_word(call, 0) == 0 || stream == NULL)
+    if (st_word(call, 0) == 0)
         return bad_pointer(call);
     if (bytes == 0 && call->entry->library == ST_CUDA)
         return st_misuse(call, ST_CUDA_INVALID_VALUE, "allocation of zero bytes");
@@ -43,7 +42,7 @@ uint64_t st_do_malloc(st_call *call)
     draft_block(call, ST_LOG_MALLOC, &block);
     if (memory == ST_LOG_POOL) {
         call->draft.flags = ST_LOG_ASYNC;
-        call->draft.memory.stream = stream->number;
+        call->draft.memory.stream = call->stream->number;
     }
     st_mix_size(bytes);
     return ST_PUT(call, 0, uint64_t, block.start);
@@ -66,15 +65,14 @@ uint64_t st_do_free(st_call *call)
 {
     st_block block;
     uint64_t start = st_word(call, 0);
-    const st_object *stream = st_stream_of(st_role(call, 's', 0));
     if (start == 0)
         return 0;
-    if (stream == NULL || !st_memory_give(start, &block))
+    if (!st_memory_give(start, &block))
         return bad_pointer(call);
     draft_block(call, ST_LOG_FREE, &block);
-    if (call->entry->place['s' - 'a'] > 0) {
+    if (call->stream != NULL) {
         call->draft.flags = ST_LOG_ASYNC;
-        call->draft.memory.stream = stream->number;
+        call->draft.memory.stream = call->stream->number;
     }
     return 0;
 }
@@ -170,16 +168,14 @@ static bool fits(uint64_t to, uint64_t from, uint64_t direction)
 
 uint64_t st_copy_run(st_call *call, const st_copy *copy)
 {
-    st_object *stream = st_stream_taken(call, copy->stream);
-    if (stream == NULL)
-        return call->draft.status;
+    st_object *stream = call->stream != NULL ? call->stream : st_stream_of(0);
     if (copy->bytes == 0 || copy->rows == 0)
         return 0;
     if (copy->to == 0 || copy->from == 0 || !fits(copy->to, copy->from, (uint32_t)copy->kind))
         return bad_pointer(call);
     draft_copy(call, copy->to, copy->from, copy->bytes * copy->rows);
     call->draft.copy.stream = stream->number;
-    call->draft.flags = copy->asynchronous ? ST_LOG_ASYNC : 0;
+    call->draft.flags = call->stream != NULL ? ST_LOG_ASYNC : 0;
     st_enqueue(call, stream);
     if (stream->stream.capture == 0)
         for (uint64_t i = 0; i < copy->rows; i++)
@@ -202,25 +198,22 @@ uint64_t st_do_copy(st_call *call)
                       .rows = st_role(call, 'h', 1),
                       .to_pitch = st_role(call, 'p', 0),
                       .from_pitch = st_role(call, 'q', 0),
-                      .kind = st_role(call, 'k', (uint64_t)call->entry->constant),
-                      .stream = st_role(call, 's', 0),
-                      .asynchronous = call->entry->place['s' - 'a'] > 0};
+                      .kind = st_role(call, 'k', (uint64_t)call->entry->constant)};
     return st_copy_run(call, &wanted);
 }
 
-/* Sets: t to, v value, z how many of the constant's bytes, h rows, s stream. */
+/* Sets: t to, v value, z how many of the constant's bytes (1 without), h rows, stream. */
 uint64_t st_do_set(st_call *call)
 {
     uint64_t to = st_role(call, 't', 0);
     uint64_t width = (uint64_t)call->entry->constant;
-    uint64_t count = st_role(call, 'z', 0);
+    uint64_t count = st_role(call, 'z', 1);
     uint64_t rows = st_role(call, 'h', 1);
-    st_object *stream = st_stream_taken(call, st_role(call, 's', 0));
-    if (stream == NULL)
-        return call->draft.status;
+    st_object *stream = call->stream != NULL ? call->stream : st_stream_of(0);
     if (count == 0 || rows == 0)
         return 0;
-    if (!on_device(to))
+    /* A stream may write into memory of the host, too. */
+    if (call->entry->place['z' - 'a'] > 0 ? !on_device(to) : st_memory_find(to) == NULL)
         return bad_pointer(call);
     call->draft.kind = ST_LOG_SET;
     call->draft.copy = (st_log_copy){.bytes = width * count * rows,
@@ -228,7 +221,7 @@ uint64_t st_do_set(st_call *call)
                                      .direction = ST_LOG_DEVICE_TO_DEVICE,
                                      .to = to,
                                      .from = st_role(call, 'v', 0)};
-    call->draft.flags = call->entry->place['s' - 'a'] > 0 ? ST_LOG_ASYNC : 0;
+    call->draft.flags = call->stream != NULL ? ST_LOG_ASYNC : 0;
     st_enqueue(call, stream);
     if (stream->stream.capture == 0)
         for (uint64_t i = 0; i < rows; i++)
@@ -236,30 +229,6 @@ uint64_t st_do_set(st_call *call)
                           count);
     st_mix(ST_LOG_SET);
     st_mix_size(width * count * rows);
-    return 0;
-}
-
-/* cuStreamWriteValue32(stream, pointer, value, flags): the constant's bytes */
-uint64_t st_do_stream_write(st_call *call)
-{
-    uint64_t to = st_word(call, 1);
-    uint64_t width = (uint64_t)call->entry->constant;
-    st_object *stream = st_stream_taken(call, st_word(call, 0));
-    if (stream == NULL)
-        return call->draft.status;
-    if (st_memory_find(to) == NULL)
-        return bad_pointer(call);
-    call->draft.kind = ST_LOG_SET;
-    call->draft.flags = ST_LOG_ASYNC;
-    call->draft.copy = (st_log_copy){.bytes = width,
-                                     .stream = stream->number,
-                                     .direction = ST_LOG_DEVICE_TO_DEVICE,
-                                     .to = to,
-                                     .from = st_word(call, 2)};
-    st_enqueue(call, stream);
-    if (stream->stream.capture == 0)
-        st_memory_set(to, st_word(call, 2), (unsigned)width, 1);
-    st_mix(ST_LOG_SET);
     return 0;
 }
 
@@ -320,9 +289,7 @@ uint64_t st_do_physical(st_call *call)
 
 uint64_t st_do_physical_release(st_call *call)
 {
-    st_object *object = st_object_taken(call, 0, ST_OBJECT_PHYSICAL);
-    if (object == NULL)
-        return call->draft.status;
+    st_object *object = call->taken[0];
     st_memory_discharge(object->device, object->physical.bytes);
     draft_block(call, ST_LOG_FREE,
                 &(st_block){.start = object->handle,
@@ -336,21 +303,9 @@ uint64_t st_do_physical_release(st_call *call)
 /* cuMemExportToShareableHandle(into *, memory, type, flags): a descriptor (type 1), or 64 bytes */
 uint64_t st_do_share_memory(st_call *call)
 {
-    const st_object *object = st_object_taken(call, 1, ST_OBJECT_PHYSICAL);
-    if (object == NULL)
-        return call->draft.status;
+    const st_object *object = call->taken[0];
     if (st_int(call, 2) == 1)
         return ST_PUT(call, 0, int32_t, open("/dev/null", O_RDONLY | O_CLOEXEC));
     const uint64_t name[8] = {object->handle, object->physical.bytes};
     return st_put_bytes(st_pointer(call, 0), name, sizeof name);
-}
-
-/* cuMemImportFromShareableHandle(memory *, from, type): it is another process' that is charged */
-uint64_t st_do_import_memory(st_call *call)
-{
-    st_object *object = st_object_make(ST_OBJECT_PHYSICAL);
-    if (object == NULL)
-        return ST_CUDA_OUT_OF_MEMORY;
-    object->device = call->thread->device;
-    return ST_PUT(call, 0, uint64_t, object->handle);
 }

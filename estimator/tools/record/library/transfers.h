@@ -13,10 +13,9 @@ typedef struct st_copy {
     uint64_t to_pitch; /* from row to row */
     uint64_t from_pitch;
     uint64_t kind; /* cudaMemcpyKind */
-    uint64_t stream;
-    bool asynchronous;
 } st_copy;
 
+/* In the call's stream, asynchronously where it has one. */
 uint64_t st_copy_run(st_call *call, const st_copy *copy);
 
 #endif

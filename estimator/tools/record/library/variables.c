@@ -91,12 +91,7 @@ uint64_t st_do_variable_copy(st_call *call)
     uint64_t own = of->start + offset;
     uint64_t other = st_role(call, 'm', 0);
     bool to = call->entry->constant == 0;
-    st_copy wanted = {.to = to ? own : other,
-                      .from = to ? other : own,
-                      .bytes = bytes,
-                      .rows = 1,
-                      .kind = 4,
-                      .stream = st_role(call, 's', 0),
-                      .asynchronous = call->entry->place['s' - 'a'] > 0};
+    st_copy wanted = {
+        .to = to ? own : other, .from = to ? other : own, .bytes = bytes, .rows = 1, .kind = 4};
     return st_copy_run(call, &wanted);
 }
