@@ -2,7 +2,8 @@
 /* See layouts.h. Numbers of ELF are those of <elf.h>. */
 #include "record/library/layouts.h"
 
-#include <elf.h>
+#include "record/elf_view.h"
+
 #include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +35,6 @@ typedef struct fat_entry {
     uint64_t unpacked_bytes;
 } fat_entry;
 
-/* A cubin in memory. */
-typedef struct cubin_view {
-    const unsigned char *bytes;
-    uint64_t length; /* UINT64_MAX: not known */
-} cubin_view;
-
 static uint32_t word32(const unsigned char *at)
 {
     uint32_t word;
@@ -61,35 +56,21 @@ static bool is_of(const char *section, const char *kernel)
            strcmp(section + sizeof stem - 1, kernel) == 0;
 }
 
-static bool inside(const cubin_view *of, uint64_t offset, uint64_t bytes)
+static bool read_cubin(const st_elf *of, const char *kernel, st_layout *layout)
 {
-    return offset <= of->length && bytes <= of->length - offset;
-}
-
-static bool read_cubin(const cubin_view *of, const char *kernel, st_layout *layout)
-{
-    Elf64_Ehdr head;
-    Elf64_Shdr names;
-    if (!inside(of, 0, sizeof head))
+    if (of->head.e_shstrndx >= of->head.e_shnum)
         return false;
-    memcpy(&head, of->bytes, sizeof head);
-    uint64_t table = (uint64_t)head.e_shnum * sizeof names;
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_shentsize != sizeof names ||
-        head.e_shstrndx >= head.e_shnum || !inside(of, head.e_shoff, table))
+    const Elf64_Shdr names = st_elf_section(of, of->head.e_shstrndx);
+    if (st_elf_part(of, names.sh_offset, names.sh_size) == NULL)
         return false;
-    const unsigned char *sections = of->bytes + head.e_shoff;
-    memcpy(&names, sections + head.e_shstrndx * sizeof names, sizeof names);
-    if (!inside(of, names.sh_offset, names.sh_size))
-        return false;
-    for (unsigned i = 0; i < head.e_shnum; i++) {
-        Elf64_Shdr section;
-        memcpy(&section, sections + i * sizeof section, sizeof section);
-        if (section.sh_name >= names.sh_size || !inside(of, section.sh_offset, section.sh_size) ||
+    for (unsigned i = 0; i < of->head.e_shnum; i++) {
+        const Elf64_Shdr section = st_elf_section(of, i);
+        const unsigned char *at = st_elf_part(of, section.sh_offset, section.sh_size);
+        if (section.sh_name >= names.sh_size || at == NULL ||
             !is_of((const char *)of->bytes + names.sh_offset + section.sh_name, kernel))
             continue;
         *layout = (st_layout){0};
         /* Attributes: form, number, and 16 bits, which of sized ones are the bytes that follow. */
-        const unsigned char *at = of->bytes + section.sh_offset;
         const unsigned char *end = at + section.sh_size;
         while (end - at >= 4) {
             uint16_t size = at[0] == SIZED ? word16(at + 2) : 0;
@@ -123,17 +104,16 @@ static const unsigned char *unwrapped(const unsigned char *bytes)
 
 /* A cubin of a fat binary, unpacked if need be; kernels of one binary are often asked for in turn.
  */
-static cubin_view view_of(const fat_entry *entry, const unsigned char *bytes)
+static bool open_cubin(const fat_entry *entry, const unsigned char *bytes, st_elf *cubin)
 {
-    static cubin_view unpacked;
-    static unsigned char *unpacked_memory;
+    static unsigned char *unpacked;
     static const unsigned char *unpacked_from;
     if ((entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) == 0)
-        return (cubin_view){bytes, entry->bytes};
+        return st_elf_open(cubin, bytes, entry->bytes);
     if (entry->compressed_bytes > entry->bytes || entry->unpacked_bytes > INT32_MAX)
-        return (cubin_view){0};
+        return false;
     if (bytes == unpacked_from)
-        return unpacked;
+        return st_elf_open(cubin, unpacked, entry->unpacked_bytes);
     unsigned char *into = malloc(entry->unpacked_bytes + 1);
     size_t length = 0;
     if (into != NULL && (entry->flags & FLAG_ZSTD) != 0) {
@@ -145,13 +125,12 @@ static cubin_view view_of(const fat_entry *entry, const unsigned char *bytes)
     }
     if (length != entry->unpacked_bytes) {
         free(into);
-        return (cubin_view){0};
+        return false;
     }
-    free(unpacked_memory);
-    unpacked_memory = into;
-    unpacked = (cubin_view){into, length};
+    free(unpacked);
+    unpacked = into;
     unpacked_from = bytes;
-    return unpacked;
+    return st_elf_open(cubin, into, length);
 }
 
 bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
@@ -160,8 +139,9 @@ bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
     *layout = (st_layout){0};
     if (bytes == NULL)
         return false;
-    if (memcmp(bytes, ELFMAG, SELFMAG) == 0)
-        return read_cubin(&(cubin_view){bytes, UINT64_MAX}, kernel, layout);
+    st_elf cubin;
+    if (st_elf_open(&cubin, bytes, UINT64_MAX))
+        return read_cubin(&cubin, kernel, layout);
     bytes = unwrapped(bytes);
     if (bytes == NULL || word32(bytes) != FAT_MAGIC)
         return false;
@@ -176,11 +156,10 @@ bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
         if (entry.header_bytes < sizeof entry || entry.header_bytes > fat_bytes - at ||
             entry.bytes > fat_bytes - at - entry.header_bytes)
             return false;
-        if (entry.kind == KIND_ELF) {
-            const cubin_view cubin = view_of(&entry, bytes + head + at + entry.header_bytes);
-            if (cubin.bytes != NULL && read_cubin(&cubin, kernel, layout))
-                return true;
-        }
+        if (entry.kind == KIND_ELF &&
+            open_cubin(&entry, bytes + head + at + entry.header_bytes, &cubin) &&
+            read_cubin(&cubin, kernel, layout))
+            return true;
         at += entry.header_bytes + entry.bytes;
     }
     return false;
@@ -194,14 +173,12 @@ void *st_layout_copy(const void *image)
         return NULL;
     if (memcmp(bytes, ELFMAG, SELFMAG) != 0)
         bytes = unwrapped(bytes);
-    if (bytes != NULL && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+    st_elf cubin;
+    if (bytes != NULL && st_elf_open(&cubin, bytes, UINT64_MAX)) {
         /* To the end of its last part. */
-        Elf64_Ehdr head;
-        memcpy(&head, bytes, sizeof head);
-        length = head.e_shoff + (uint64_t)head.e_shnum * sizeof(Elf64_Shdr);
-        for (unsigned i = 0; i < head.e_shnum && head.e_shentsize == sizeof(Elf64_Shdr); i++) {
-            Elf64_Shdr section;
-            memcpy(&section, bytes + head.e_shoff + i * sizeof section, sizeof section);
+        length = cubin.head.e_shoff + (uint64_t)cubin.head.e_shnum * sizeof(Elf64_Shdr);
+        for (unsigned i = 0; i < cubin.head.e_shnum; i++) {
+            const Elf64_Shdr section = st_elf_section(&cubin, i);
             uint64_t last = section.sh_offset + section.sh_size;
             if (section.sh_type != SHT_NOBITS && last > length)
                 length = last;

@@ -3,22 +3,16 @@
 #define _GNU_SOURCE
 #include "record/library/patch.h"
 
+#include "record/elf_view.h"
 #include "record/library/entry.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* jmp *0(%rip), and the address behind it */
 enum { JUMP_BYTES = 14, PAGE = 4096, MOST_VERSION_CODE = 4096 };
 
-/* An object file in memory, for its symbols. */
+/* The symbols of an object file in memory. */
 typedef struct object {
-    const unsigned char *bytes;
-    size_t length;
     const Elf64_Sym *symbols;
     size_t symbol_count;
     const char *names;
@@ -32,46 +26,18 @@ uint32_t st_patched_version(void)
     return version;
 }
 
-static bool map_file(const char *path, object *into)
-{
-    struct stat file;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return false;
-    void *bytes = MAP_FAILED;
-    if (fstat(descriptor, &file) == 0 && file.st_size > (off_t)sizeof(Elf64_Ehdr))
-        bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    close(descriptor);
-    if (bytes == MAP_FAILED)
-        return false;
-    into->bytes = bytes;
-    into->length = (size_t)file.st_size;
-    return true;
-}
-
-static const void *part_of(const object *of, uint64_t offset, uint64_t bytes)
-{
-    return offset <= of->length && bytes <= of->length - offset ? of->bytes + offset : NULL;
-}
-
 /* The table of this type: SHT_SYMTAB, or SHT_DYNSYM. */
-static bool find_symbols(object *of, uint32_t type)
+static bool find_symbols(const st_elf *file, object *of, uint32_t type)
 {
-    const Elf64_Ehdr *head = part_of(of, 0, sizeof *head);
-    if (head == NULL || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
-        head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_shentsize != sizeof(Elf64_Shdr))
-        return false;
-    const Elf64_Shdr *sections =
-        part_of(of, head->e_shoff, (uint64_t)head->e_shnum * sizeof *sections);
-    for (unsigned i = 0; sections != NULL && i < head->e_shnum; i++) {
-        const Elf64_Shdr *table = &sections[i];
-        if (table->sh_type != type || table->sh_link >= head->e_shnum)
+    for (unsigned i = 0; i < file->head.e_shnum; i++) {
+        const Elf64_Shdr table = st_elf_section(file, i);
+        if (table.sh_type != type || table.sh_link >= file->head.e_shnum)
             continue;
-        const Elf64_Shdr *names = &sections[table->sh_link];
-        of->symbols = part_of(of, table->sh_offset, table->sh_size);
-        of->symbol_count = table->sh_size / sizeof *of->symbols;
-        of->names = part_of(of, names->sh_offset, names->sh_size);
-        of->names_length = names->sh_size;
+        const Elf64_Shdr names = st_elf_section(file, table.sh_link);
+        of->symbols = (const void *)st_elf_part(file, table.sh_offset, table.sh_size);
+        of->symbol_count = table.sh_size / sizeof *of->symbols;
+        of->names = (const char *)st_elf_part(file, names.sh_offset, names.sh_size);
+        of->names_length = names.sh_size;
         return of->symbols != NULL && of->names != NULL && of->names_length > 0 &&
                of->names[of->names_length - 1] == '\0';
     }
@@ -210,6 +176,8 @@ static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context
     const char *path = loaded->dlpi_name[0] != '\0' ? loaded->dlpi_name : "/proc/self/exe";
     if (!is_seen(loaded) && !holds(loaded, (uint64_t)(uintptr_t)&version)) {
         object of = {0};
+        st_elf elf;
+        uint64_t length = 0;
         /* A library of CUDA's by its name: a real one, which a path or a run path led to. A
          * forwarder has no functions. */
         bool library = false;
@@ -219,16 +187,14 @@ static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context
         const char *slash = strrchr(path, '/');
         const char *name = slash != NULL ? slash + 1 : path;
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-            if (strncmp(name, names[i], strlen(names[i])) == 0) {
-                library = true;
-                break;
-            }
-        if (map_file(path, &of)) {
-            if (find_symbols(&of, library ? SHT_DYNSYM : SHT_SYMTAB) &&
-                (library || has_runtime(&of)))
-                replace_functions(&of, loaded, path, library);
-            (void)munmap(memory_at((uint64_t)(uintptr_t)of.bytes), of.length);
-        }
+            library = library || strncmp(name, names[i], strlen(names[i])) == 0;
+        void *file = st_elf_map(path, &length);
+        if (file != NULL && st_elf_open(&elf, file, length) &&
+            find_symbols(&elf, &of, library ? SHT_DYNSYM : SHT_SYMTAB) &&
+            (library || has_runtime(&of)))
+            replace_functions(&of, loaded, path, library);
+        if (file != NULL)
+            (void)munmap(file, length);
     }
     return 0;
 }
