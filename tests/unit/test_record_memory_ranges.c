@@ -6,12 +6,6 @@
 
 enum { POINTER = ST_LOG_ARG_POINTER, NUMBER = ST_LOG_ARG_INTEGER };
 
-static uint8_t pointer_to(unsigned width)
-{
-    unsigned code = width == 0 ? 0 : (unsigned)__builtin_ctz(width) + 1;
-    return (uint8_t)(POINTER | code << ST_LOG_ARG_WIDTH_SHIFT);
-}
-
 static void add_launch(st_memory_ranges *ranges, uint32_t blocks, uint16_t threads)
 {
     st_log_record record = {.kind = ST_LOG_LAUNCH};
@@ -27,13 +21,17 @@ static void add_value(st_memory_ranges *ranges, uint8_t kind, uint64_t number, u
     assert_true(st_memory_ranges_add(ranges, &record));
 }
 
-/* What a launch reads and writes together, of a kernel whose name says nothing. */
-static double bytes_of(const st_memory_ranges *ranges, size_t index, bool *at_most)
+/* What a launch reads and writes together, of a kernel whose name gives pointers to types of so
+ * many bytes alone. */
+static double bytes_of(const st_memory_ranges *ranges, size_t index, const uint8_t widths[3],
+                       bool *at_most)
 {
-    static const st_kernel_name unnamed;
+    st_kernel_name name = {.parameter_count = 3};
     uint32_t structures[ST_LAUNCH_STRUCTURES];
     st_launch_facts facts = {0};
-    st_memory_ranges_facts(ranges, index, &unnamed, &facts, structures);
+    for (size_t i = 0; i < 3; i++)
+        name.parameters[i] = (st_kernel_parameter){.width = widths[i]};
+    st_memory_ranges_facts(ranges, index, &name, &facts, structures);
     *at_most = facts.at_most;
     return facts.read_bytes + facts.written_bytes;
 }
@@ -43,52 +41,54 @@ static void test_bytes(void **state)
     st_arena *arena = st_arena_create();
     st_memory_ranges *ranges = st_memory_ranges_create(arena);
     static const size_t which[] = {0, 1, 2, 3, 4, 3, 4};
+    static const uint8_t widths[][3] = {{2, 2}, {4}, {2, 4, 4}, {2, 2}, {0}};
     bool at_most = true;
     size_t launches = 0;
     (void)state;
     assert_non_null(ranges);
     /* 0: elements by a number, 8 of them a thread: two pointers to 2 bytes */
     add_launch(ranges, 12, 256);
-    add_value(ranges, pointer_to(2), 1 << 20, 1);
-    add_value(ranges, pointer_to(2), 900000, 1);
+    add_value(ranges, POINTER, 1 << 20, 1);
+    add_value(ranges, POINTER, 900000, 1);
     add_value(ranges, NUMBER, 23850, 0);
     /* 1: elements by a product of neighbours, past a pointer */
     add_launch(ranges, 1024, 256);
-    add_value(ranges, pointer_to(4), 1 << 28, 2);
+    add_value(ranges, POINTER, 1 << 28, 2);
     add_value(ranges, NUMBER, 16, 0);
     add_value(ranges, NUMBER, 1024, 0);
     add_value(ranges, NUMBER, 16, 0);
     /* 2: rows of four to a block and their length; what is shorter ends where the next begins */
     add_launch(ranges, 512, 128);
-    add_value(ranges, pointer_to(2), 1 << 27, 2);
-    add_value(ranges, pointer_to(4), 100000, 3);
-    add_value(ranges, pointer_to(4), 100000 - 8192, 3);
+    add_value(ranges, POINTER, 1 << 27, 2);
+    add_value(ranges, POINTER, 100000, 3);
+    add_value(ranges, POINTER, 100000 - 8192, 3);
     add_value(ranges, NUMBER, 2048, 0);
     add_value(ranges, NUMBER, 768, 0);
     /* 3: no number: to the next tensor, and to the end of the block */
     add_launch(ranges, 7, 128);
-    add_value(ranges, pointer_to(2), 900000, 1);
-    add_value(ranges, pointer_to(2), 1 << 20, 1);
+    add_value(ranges, POINTER, 900000, 1);
+    add_value(ranges, POINTER, 1 << 20, 1);
     /* 4: nothing but what the recorder added up */
     add_launch(ranges, 7, 128);
     /* as 3, and as 4, which has fewer values */
     add_launch(ranges, 7, 128);
-    add_value(ranges, pointer_to(2), 900000, 1);
-    add_value(ranges, pointer_to(2), 1 << 20, 1);
+    add_value(ranges, POINTER, 900000, 1);
+    add_value(ranges, POINTER, 1 << 20, 1);
     add_launch(ranges, 7, 128);
     assert_true(st_memory_ranges_settle(ranges, &launches));
     assert_int_equal(launches, 5);
     for (size_t i = 0; i < COUNT(which); i++)
         assert_int_equal(st_memory_ranges_launch(ranges, i), which[i]);
-    assert_float_equal(bytes_of(ranges, 0, &at_most), 2 * 2 * 23850, 0.5);
+    assert_float_equal(bytes_of(ranges, 0, widths[0], &at_most), 2 * 2 * 23850, 0.5);
     assert_false(at_most);
-    assert_float_equal(bytes_of(ranges, 1, &at_most), 4 * 262144, 0.5);
+    assert_float_equal(bytes_of(ranges, 1, widths[1], &at_most), 4 * 262144, 0.5);
     assert_false(at_most);
-    assert_float_equal(bytes_of(ranges, 2, &at_most), 2 * 2048 * 768 + 8192 + 91808, 0.5);
+    assert_float_equal(bytes_of(ranges, 2, widths[2], &at_most), 2 * 2048 * 768 + 8192 + 91808,
+                       0.5);
     assert_false(at_most);
-    assert_float_equal(bytes_of(ranges, 3, &at_most), 1048576, 0.5);
+    assert_float_equal(bytes_of(ranges, 3, widths[3], &at_most), 1048576, 0.5);
     assert_true(at_most);
-    assert_float_equal(bytes_of(ranges, 4, &at_most), 17 * 1024, 0.5);
+    assert_float_equal(bytes_of(ranges, 4, widths[4], &at_most), 17 * 1024, 0.5);
     assert_true(at_most);
     st_arena_destroy(arena);
 }

@@ -39,7 +39,7 @@
 
 #include <stdint.h>
 
-enum { ST_LOG_VERSION = 2, ST_LOG_NAME_BYTES = 64, ST_LOG_WINDOW_RECORDS = 1024 };
+enum { ST_LOG_VERSION = 3, ST_LOG_NAME_BYTES = 64, ST_LOG_WINDOW_RECORDS = 1024 };
 
 #define ST_LOG_MAGIC             "STEPLOG\n"
 #define ST_LOG_SUFFIX            ".steplog"
@@ -178,18 +178,12 @@ typedef enum st_log_argument {
     ST_LOG_ARG_UNKNOWN, /* a structure, or not known from the kernel's name; value is 0 */
     ST_LOG_ARG_POINTER, /* value: bytes from there to the end of its allocation, 0: none known */
     ST_LOG_ARG_INTEGER, /* value: int64_t */
-    ST_LOG_ARG_FLOAT,   /* value: the bits of a double */
-    ST_LOG_ARG_STRUCT   /* value: string, its bytes in hexadecimal with pointers as zeros; the
-                           pointers inside of it are behind it as arguments of their own */
+    ST_LOG_ARG_FLOAT,   /* value: its bits */
+    ST_LOG_ARG_STRUCT,  /* value: string, its bytes in hexadecimal with pointers as zeros */
+    ST_LOG_ARG_INSIDE   /* as ST_LOG_ARG_POINTER, inside of the structure before it */
 } st_log_argument;
 
-/* A pointer's kind has the width of what it points to: 1 + log2(bytes), 0 where that is unknown. */
-enum {
-    ST_LOG_ARG_WIDTH_SHIFT = 4,
-    ST_LOG_ARG_KIND_MASK = 15,
-    ST_LOG_ARG_INSIDE = 7, /* instead of a width: a pointer inside of the structure before it */
-    ST_LOG_ARGUMENTS_OF_RECORD = 3
-};
+enum { ST_LOG_ARGUMENTS_OF_RECORD = 3 };
 
 typedef struct st_log_launch { /* ST_LOG_LAUNCH */
     uint32_t kernel;           /* string: the mangled name */
@@ -204,8 +198,8 @@ typedef struct st_log_launch { /* ST_LOG_LAUNCH */
 typedef struct st_log_arguments { /* ST_LOG_ARGUMENTS */
     uint64_t value[3];            /* of a pointer: bytes from it to the end of its block */
     uint32_t block[3];            /* number of that block in the process, from 1; 0: none */
-    uint8_t kind[3]; /* st_log_argument, a pointer's with the width of what it points to; 0: none */
-    uint8_t first;   /* which argument value[0] is */
+    uint8_t kind[3];              /* st_log_argument; 0: none */
+    uint8_t first;                /* which argument value[0] is */
 } st_log_arguments;
 
 typedef struct st_log_copy { /* ST_LOG_COPY, ST_LOG_SET */

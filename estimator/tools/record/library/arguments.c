@@ -15,21 +15,11 @@ typedef struct drafter {
     uint64_t reached;
 } argument_drafter;
 
-static uint8_t pointer_code(uint64_t width)
-{
-    uint8_t code = 0;
-    for (uint64_t bytes = 1; bytes <= 16; bytes *= 2)
-        code = bytes == width ? (uint8_t)(__builtin_ctzll(bytes) + 1) : code;
-    return (uint8_t)(ST_LOG_ARG_POINTER | code << ST_LOG_ARG_WIDTH_SHIFT);
-}
-
 void st_parameters_name(st_parameters *of, const char *kernel)
 {
-    of->count = (uint8_t)st_mangled_kinds(kernel, of->kinds, of->width, ST_MOST_PARAMETERS);
-    for (uint32_t i = 0; i < of->count; i++) {
+    of->count = (uint8_t)st_mangled_kinds(kernel, of->kinds, ST_MOST_PARAMETERS);
+    for (uint32_t i = 0; i < of->count; i++)
         of->bytes[i] = (uint8_t)st_mangled_bytes(of->kinds[i]);
-        of->code[i] = of->kinds[i] == 'P' ? pointer_code(of->width[i]) : 0;
-    }
 }
 
 static uint64_t read_bytes(uint64_t address, uint64_t bytes)
@@ -46,6 +36,14 @@ static uint64_t read_bytes(uint64_t address, uint64_t bytes)
     else
         memcpy(&raw, from, bytes < sizeof raw ? bytes : sizeof raw);
     return raw;
+}
+
+/* A number of so many bytes, by its letter. */
+static uint64_t number_of(uint8_t kind, uint64_t raw, unsigned bytes)
+{
+    bool is_signed = kind == 'i' || kind == 's' || kind == 'a' || kind == 'c';
+    unsigned shift = 64 - 8 * bytes;
+    return is_signed ? (uint64_t)((int64_t)(raw << shift) >> shift) : raw;
 }
 
 static void put_argument(argument_drafter *drafter, uint8_t kind, uint64_t value, uint32_t block)
@@ -105,8 +103,7 @@ static void put_structure(argument_drafter *drafter, uint64_t address, uint64_t 
     text[2 * bytes] = '\0';
     put_argument(drafter, ST_LOG_ARG_STRUCT, st_string(text), 0);
     for (size_t i = 0; i < count; i++)
-        (void)put_pointer(drafter, pointers[i],
-                          ST_LOG_ARG_POINTER | ST_LOG_ARG_INSIDE << ST_LOG_ARG_WIDTH_SHIFT);
+        (void)put_pointer(drafter, pointers[i], ST_LOG_ARG_INSIDE);
 }
 
 uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arguments *given)
@@ -121,10 +118,12 @@ uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arg
                                   : read_bytes(given->list + i * sizeof(void *), sizeof(void *));
         if (i < of->count) {
             const uint64_t raw = read_bytes(address, of->bytes[i]);
-            uint8_t kind = of->kinds[i];
-            if (of->code[i] == 0)
-                put_argument(&drafter, st_mangled_argument(kind), st_mangled_value(kind, raw), 0);
-            else if (!put_pointer(&drafter, raw, of->code[i]))
+            const uint8_t kind = of->kinds[i];
+            bool is_real = kind == 'f' || kind == 'd';
+            if (kind != 'P')
+                put_argument(&drafter, is_real ? ST_LOG_ARG_FLOAT : ST_LOG_ARG_INTEGER,
+                             number_of(kind, raw, of->bytes[i]), 0);
+            else if (!put_pointer(&drafter, raw, ST_LOG_ARG_POINTER))
                 put_argument(&drafter, ST_LOG_ARG_POINTER, 0, 0);
         } else {
             const uint64_t bytes = of->layout.bytes[i];

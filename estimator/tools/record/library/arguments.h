@@ -10,9 +10,7 @@
 typedef struct st_parameters {
     uint8_t count;                     /* of `kinds` */
     uint8_t kinds[ST_MOST_PARAMETERS]; /* as st_mangled_kinds gives them */
-    uint8_t width[ST_MOST_PARAMETERS]; /* bytes of what a pointer points to; 0: not known */
     uint8_t bytes[ST_MOST_PARAMETERS]; /* of the argument */
-    uint8_t code[ST_MOST_PARAMETERS];  /* of a pointer, as st_log_arguments has it; 0: none is */
     st_layout layout;
 } st_parameters;
 

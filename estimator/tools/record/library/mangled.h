@@ -2,7 +2,8 @@
 /*
  * What the name of a kernel says about its arguments, as far as the C++ ABI spells it in single
  * letters (Itanium C++ ABI, "Mangling"): pointers, whole numbers and floats. From the first
- * argument on that is a class, or of a template, nothing is known.
+ * argument on that is a class, or of a template, nothing is known. What pointers are to is read
+ * when the recording is (price/kernel_names.h).
  */
 #ifndef STEPTIME_RECORD_LIBRARY_MANGLED_H
 #define STEPTIME_RECORD_LIBRARY_MANGLED_H
@@ -10,14 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Letters of the ABI; 'P' for any pointer, with the bytes of what it points to, 0 where that is not
- * known. How many are known. */
-size_t st_mangled_kinds(const char *name, uint8_t *kinds, uint8_t *width, size_t most);
+/* Letters of the ABI, 'P' for any pointer; how many are known. */
+size_t st_mangled_kinds(const char *name, uint8_t *kinds, size_t most);
 /* Bytes of an argument; 0: unknown. */
 uint64_t st_mangled_bytes(uint8_t kind);
-/* st_log_argument */
-uint8_t st_mangled_argument(uint8_t kind);
-/* Its bytes as st_log_arguments has them. */
-uint64_t st_mangled_value(uint8_t kind, uint64_t raw);
 
 #endif

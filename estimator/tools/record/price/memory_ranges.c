@@ -12,10 +12,7 @@
 typedef struct value {
     uint64_t value; /* bytes to the end of the block, or the number */
     uint32_t block; /* of a pointer; 0: it points nowhere */
-    uint8_t width;  /* bytes of what it points to; 0: not known */
-    uint8_t kind;   /* st_log_argument */
-    uint8_t inside; /* 1: of the structure before it */
-    uint8_t none;   /* values are compared by their bytes */
+    uint32_t kind;  /* st_log_argument */
 } value;
 
 typedef struct launch {
@@ -180,16 +177,11 @@ bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
         return true;
     const st_log_arguments *from = &record->arguments;
     for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD; i++) {
-        unsigned kind = from->kind[i] & ST_LOG_ARG_KIND_MASK;
-        unsigned width = from->kind[i] >> ST_LOG_ARG_WIDTH_SHIFT;
-        value made = {.value = from->value[i], .kind = (uint8_t)kind};
-        if (kind == ST_LOG_ARG_UNKNOWN)
+        value made = {.value = from->value[i], .kind = from->kind[i]};
+        if (made.kind == ST_LOG_ARG_UNKNOWN)
             continue;
-        if (kind == ST_LOG_ARG_POINTER) {
+        if (made.kind == ST_LOG_ARG_POINTER || made.kind == ST_LOG_ARG_INSIDE)
             made.block = from->block[i];
-            made.inside = width == ST_LOG_ARG_INSIDE;
-            made.width = (uint8_t)(width > 0 && width <= 5 ? 1U << (width - 1) : 0);
-        }
         ranges->launches[ranges->launch_count - 1].count++;
         if (!ST_ROOM(ranges->values, ranges->value_count, ranges->value_room))
             return false;
@@ -283,18 +275,18 @@ void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t which,
         const value *own = &ranges->values[of->first + i];
         st_kernel_parameter parameter = {0};
         bool known = false;
-        if (!own->inside && place < name->parameter_count)
+        const bool inside = own->kind == ST_LOG_ARG_INSIDE;
+        if (!inside && place < name->parameter_count)
             parameter = name->parameters[place];
-        place += !own->inside;
+        place += !inside;
         if (own->kind == ST_LOG_ARG_STRUCT && facts->structure_count < ST_LAUNCH_STRUCTURES)
             structures[facts->structure_count++] = (uint32_t)own->value;
         if (own->kind == ST_LOG_ARG_INTEGER && !parameter.pointer && !parameter.real &&
             facts->number_count < ST_LAUNCH_NUMBERS)
             facts->numbers[facts->number_count++] = (int64_t)own->value;
-        if (own->kind != ST_LOG_ARG_POINTER || own->block == 0)
+        if (own->block == 0)
             continue;
-        unsigned width = parameter.width > 0 ? parameter.width : own->width;
-        double bytes = bytes_of(ranges, own, width, &count, &known);
+        double bytes = bytes_of(ranges, own, parameter.width, &count, &known);
         if (parameter.pointer && !parameter.constant)
             facts->written_bytes += bytes;
         else
@@ -302,7 +294,7 @@ void st_memory_ranges_facts(const st_memory_ranges *ranges, size_t which,
         facts->at_most = facts->at_most || !known;
         any = true;
         if (facts->pointer_count < ST_LAUNCH_NUMBERS)
-            facts->widths[facts->pointer_count++] = width;
+            facts->widths[facts->pointer_count++] = parameter.width;
     }
     if (!any) {
         facts->at_most = true;
