@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "record/library/objects.h"
+#include "record_tables.h"
 
 #include <stdlib.h>
 
@@ -470,30 +471,7 @@ static void read_matmul(graph_reader *reader, const descriptor *of)
 static void read_operation(graph_reader *reader, const descriptor *of)
 {
     const uint32_t type = of->type;
-    static const char *const names[DESCRIPTORS] = {
-        [10] = "convolution",
-        [11] = "convolution_filter",
-        [12] = "convolution_data",
-        [13] = "pointwise",
-        [14] = "statistics",
-        [19] = "matmul",
-        [20] = "batch_norm",
-        [22] = "reduction",
-        [23] = "batch_norm_backward",
-        [25] = "resample",
-        [26] = "resample_backward",
-        [27] = "concat",
-        [29] = "norm",
-        [30] = "norm_backward",
-        [31] = "reshape",
-        [33] = "random",
-        [35] = "paged_cache",
-        [36] = "quantize",
-        [37] = "dequantize",
-        [41] = "attention",
-        [42] = "grouped_matmul",
-        [43] = "attention_backward",
-    };
+    static const char *const names[DESCRIPTORS] = {ST_TABLE_OPERATIONS};
     const char *name = type < DESCRIPTORS && names[type] != NULL ? names[type] : "other";
     size_t left = sizeof reader->text - reader->length;
     int length =

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of calls.txt what the libraries are built from: generate.py CALLS FOLDER.
+"""Makes of calls.txt what the libraries are built from: generate.py CALLS TABLES FOLDER.
 
 Writes record_entries.c (the table st_entries), record_handlers.h (their prototypes),
-record_trampolines.S (a function of each name) and record.map (what is exported); and profile_entries.c,
+record_trampolines.S (a function of each name), record_tables.h (of tables.txt) and record.map (what is exported); and profile_entries.c,
 profile_trampolines.S and profile.map, the same with NCCL and products alone. An error in the table
  * is reported with its line.
 """
@@ -154,6 +154,33 @@ def exports(lines):
     yield '    local: *;\n};\n'
 
 
+def tables(file):
+    """Rows of arrays, a macro each."""
+    rows = {'limit': [], 'fact': [], 'error': [], 'operation': []}
+    names = ['constant']
+    for number, text in enumerate(open(file, encoding='utf-8'), 1):
+        words = text.split('#')[0].split()
+        if not words:
+            continue
+        kind, values = words[0], words[1:]
+        if kind not in rows:
+            fail(file, number, f'expected one of {", ".join(rows)}, found {kind}')
+        if kind == 'error':
+            rows[kind].append(f'{{{values[0]}, {{"{values[1]}", "{" ".join(values[2:])}"}}}}')
+        elif kind == 'operation':
+            rows[kind].append(f'[{values[0]}] = "{values[1]}"')
+        elif kind == 'fact' and not values[4].isdigit():
+            if values[4] not in names:
+                names.append(values[4])
+            rows[kind].append('{' + ', '.join(values[:4]) + f', ST_FACT_{values[4].upper()}, 0}}')
+        else:
+            rows[kind].append('{' + ', '.join(values[:4] + ['0'] * (kind == 'fact') + values[4:]) + '}')
+    yield HEAD
+    yield 'enum { ' + ', '.join(f'ST_FACT_{name.upper()}' for name in names) + ' };\n'
+    for kind, made in rows.items():
+        yield f'#define ST_TABLE_{kind.upper()}S ' + ', '.join(made) + '\n'
+
+
 def main():
     found = read(sys.argv[1])
     inherit(found)
@@ -164,7 +191,8 @@ def main():
         line.quiet = True  # CUPTI has what they launch
         line.kinds = re.sub('[A-Z]', '.', line.kinds)  # handles are the real library's
     profiled = sorted([*nccl, *products], key=lambda line: line.name.encode())
-    folder = pathlib.Path(sys.argv[2])
+    folder = pathlib.Path(sys.argv[3])
+    (folder / 'record_tables.h').write_text(''.join(tables(sys.argv[2])), encoding='utf-8')
     for file, part, of in (('record_entries.c', entries, lines), ('record_handlers.h', handlers, lines),
                            ('record_trampolines.S', trampolines, lines), ('record.map', exports, [*lines, Line(['nvml', 'InitializeInjectionNvtx2'])]),
                            ('profile_entries.c', entries, profiled),
