@@ -86,18 +86,54 @@ static st_bytes take_bytes(request_reader *from)
 }
 
 /* Names behind their number, as they came. */
-static st_bytes take_names(request_reader *from, uint64_t *count)
+static st_bytes take_names(request_reader *from)
 {
-    *count = take64(from);
-    from->bad = from->bad || *count > MOST_KEYS;
+    uint64_t count = take64(from);
+    from->bad = from->bad || count > MOST_KEYS;
     const char *first = from->at;
-    for (uint64_t i = 0; i < *count && !from->cut && !from->bad; i++)
+    for (uint64_t i = 0; i < count && !from->cut && !from->bad; i++)
         (void)take_bytes(from);
     from->cut = from->cut || from->bad;
     return from->cut ? (st_bytes){"", 0} : (st_bytes){first, (size_t)(from->at - first)};
 }
 
 /* ---- commands ---- */
+
+/* The arguments of a command. */
+typedef struct request {
+    st_bytes bytes[3];
+    st_bytes names;
+    st_store_key *key; /* of the first of `bytes` */
+    uint64_t number;
+    char raw[4];
+    request_reader *reader; /* of what follows */
+} store_request;
+
+/* Letters: k bytes that name a key, which is made where it is new, f one that is only looked for,
+ * b bytes, n names, 8 a number, 4 so many bytes. False: it has not come whole, or is wrong. */
+static bool take_request(st_store *store, request_reader *from, const char *letters,
+                         store_request *into)
+{
+    size_t count = 0;
+    *into = (store_request){.reader = from};
+    for (const char *letter = letters; *letter != '\0'; letter++) {
+        if (*letter == '4')
+            take_raw(from, into->raw, sizeof into->raw);
+        else if (*letter == '8')
+            into->number = take64(from);
+        else if (*letter == 'n')
+            into->names = take_names(from);
+        else
+            into->bytes[count++] = take_bytes(from);
+    }
+    if (from->cut || from->bad)
+        return false;
+    bool makes = letters[0] == 'k';
+    if (makes || letters[0] == 'f')
+        into->key = st_store_keys_find(&store->keys, into->bytes[0], makes);
+    from->bad = makes && into->key == NULL; /* no memory */
+    return !from->bad;
+}
 
 /* What cannot be kept for a connection ends it: a command that is half done has no answer. */
 static void answer_raw(st_store *store, connection *to, st_bytes bytes)
@@ -124,81 +160,54 @@ static void answer_bytes(st_store *store, connection *to, st_bytes bytes)
         to->ended = true;
 }
 
-/* The key of a command that has come whole, made where it is new. NULL: it has not come, or there
- * is no memory, which ends the connection. */
-static st_store_key *made_key(st_store *store, request_reader *reader, st_bytes name)
-{
-    st_store_key *key = reader->cut ? NULL : st_store_keys_find(&store->keys, name, true);
-    reader->bad = reader->bad || (key == NULL && !reader->cut);
-    return key;
-}
-
 static st_bytes value_of(const st_store_key *key)
 {
     bool has = key != NULL && key->has_value;
     return has ? (st_bytes){key->value.data, key->value.length} : (st_bytes){"", 0};
 }
 
-static void do_validate(st_store *store, connection *from, request_reader *reader)
+static void do_validate(st_store *store, connection *from, const store_request *of)
 {
     uint32_t magic;
     (void)store;
-    (void)from;
-    take_raw(reader, &magic, sizeof magic);
-    reader->bad = !reader->cut && magic != MAGIC;
+    memcpy(&magic, of->raw, sizeof magic);
+    from->ended = magic != MAGIC;
 }
 
-static void do_set(st_store *store, connection *from, request_reader *reader)
+static void do_set(st_store *store, connection *from, const store_request *of)
 {
-    st_bytes name = take_bytes(reader);
-    st_bytes value = take_bytes(reader);
-    (void)from;
-    st_store_key *key = made_key(store, reader, name);
-    if (key != NULL && !st_store_keys_set(&store->keys, key, value))
-        reader->bad = true;
+    from->ended = !st_store_keys_set(&store->keys, of->key, of->bytes[1]);
 }
 
-static void do_compare_set(st_store *store, connection *from, request_reader *reader)
+static void do_compare_set(st_store *store, connection *from, const store_request *of)
 {
-    st_bytes name = take_bytes(reader);
-    st_bytes expected = take_bytes(reader);
-    st_bytes wanted = take_bytes(reader);
-    st_store_key *key = made_key(store, reader, name);
-    if (key == NULL)
-        return;
-    st_bytes now = value_of(key);
-    bool fits = key->has_value ? now.length == expected.length &&
-                                     memcmp(now.at, expected.at, expected.length) == 0
-                               : expected.length == 0;
-    if (fits && !st_store_keys_set(&store->keys, key, wanted))
-        reader->bad = true;
-    answer_bytes(store, from, key->has_value ? value_of(key) : expected);
+    st_bytes now = value_of(of->key);
+    st_bytes expected = of->bytes[1];
+    bool fits = of->key->has_value ? now.length == expected.length &&
+                                         memcmp(now.at, expected.at, expected.length) == 0
+                                   : expected.length == 0;
+    if (fits && !st_store_keys_set(&store->keys, of->key, of->bytes[2]))
+        from->ended = true;
+    answer_bytes(store, from, of->key->has_value ? value_of(of->key) : expected);
 }
 
-static void do_get(st_store *store, connection *from, request_reader *reader)
+static void do_get(st_store *store, connection *from, const store_request *of)
 {
-    st_bytes name = take_bytes(reader);
-    if (!reader->cut)
-        answer_bytes(store, from, value_of(st_store_keys_find(&store->keys, name, false)));
+    answer_bytes(store, from, value_of(of->key));
 }
 
-static void do_add(st_store *store, connection *from, request_reader *reader)
+static void do_add(st_store *store, connection *from, const store_request *of)
 {
     char text[24] = "";
-    st_bytes name = take_bytes(reader);
-    int64_t number = (int64_t)take64(reader);
-    st_store_key *key = made_key(store, reader, name);
-    if (key == NULL)
-        return;
-    st_bytes now = value_of(key);
+    uint64_t number = of->number;
+    st_bytes now = value_of(of->key);
     if (now.length < sizeof text) {
         memcpy(text, now.at, now.length);
-        number = (int64_t)((uint64_t)number + (uint64_t)strtoll(text, NULL, 10));
+        number += (uint64_t)strtoll(text, NULL, 10);
     }
     int length = snprintf(text, sizeof text, "%lld", (long long)number);
-    if (!st_store_keys_set(&store->keys, key, (st_bytes){text, (size_t)length}))
-        reader->bad = true;
-    answer64(store, from, (uint64_t)number);
+    from->ended = !st_store_keys_set(&store->keys, of->key, (st_bytes){text, (size_t)length});
+    answer64(store, from, number);
 }
 
 /* The next of some names. */
@@ -218,12 +227,9 @@ static bool has_all(st_store *store, st_bytes names)
     return true;
 }
 
-static void do_check(st_store *store, connection *from, request_reader *reader)
+static void do_check(st_store *store, connection *from, const store_request *of)
 {
-    uint64_t count;
-    st_bytes names = take_names(reader, &count);
-    if (!reader->cut)
-        answer(store, from, has_all(store, names) ? READY : NOT_READY);
+    answer(store, from, has_all(store, of->names) ? READY : NOT_READY);
 }
 
 static void begin_wait(st_store *store, connection *from, st_bytes names)
@@ -235,106 +241,76 @@ static void begin_wait(st_store *store, connection *from, st_bytes names)
         from->ended = true;
 }
 
-static void do_wait(st_store *store, connection *from, request_reader *reader)
+static void do_wait(st_store *store, connection *from, const store_request *of)
 {
-    uint64_t count;
-    st_bytes names = take_names(reader, &count);
-    if (!reader->cut)
-        begin_wait(store, from, names);
+    begin_wait(store, from, of->names);
 }
 
-static void do_count(st_store *store, connection *from, request_reader *reader)
+static void do_count(st_store *store, connection *from, const store_request *of)
 {
-    (void)reader;
+    (void)of;
     answer64(store, from, store->keys.values);
 }
 
-static void do_delete(st_store *store, connection *from, request_reader *reader)
+static void do_delete(st_store *store, connection *from, const store_request *of)
 {
-    st_bytes name = take_bytes(reader);
-    if (reader->cut)
-        return;
-    st_store_key *key = st_store_keys_find(&store->keys, name, false);
-    bool had = key != NULL && st_store_keys_unset(&store->keys, key);
-    answer64(store, from, had);
+    answer64(store, from, of->key != NULL && st_store_keys_unset(&store->keys, of->key));
 }
 
-static void do_append(st_store *store, connection *from, request_reader *reader)
+static void do_append(st_store *store, connection *from, const store_request *of)
 {
-    st_bytes name = take_bytes(reader);
-    st_bytes value = take_bytes(reader);
-    (void)from;
-    st_store_key *key = made_key(store, reader, name);
-    if (key != NULL && !st_store_keys_append(&store->keys, key, value))
-        reader->bad = true;
+    from->ended = !st_store_keys_append(&store->keys, of->key, of->bytes[1]);
 }
 
-static void do_multi_get(st_store *store, connection *from, request_reader *reader)
+static void do_multi_get(st_store *store, connection *from, const store_request *of)
 {
-    uint64_t count;
-    st_bytes names = take_names(reader, &count);
-    while (!reader->cut && !from->ended && names.length > 0)
+    st_bytes names = of->names;
+    while (!from->ended && names.length > 0)
         answer_bytes(store, from, value_of(next_key(store, &names, false)));
 }
 
-static void do_multi_set(st_store *store, connection *from, request_reader *reader)
+static void do_multi_set(st_store *store, connection *from, const store_request *of)
 {
-    uint64_t count = take64(reader);
-    reader->bad = count > MOST_KEYS;
-    for (uint64_t i = 0; i < count && !reader->cut && !reader->bad; i++)
-        do_set(store, from, reader);
+    store_request one;
+    of->reader->bad = of->number > MOST_KEYS;
+    for (uint64_t i = 0; i < of->number && take_request(store, of->reader, "kb", &one); i++)
+        do_set(store, from, &one);
 }
 
-static void do_cancel(st_store *store, connection *from, request_reader *reader)
+static void do_cancel(st_store *store, connection *from, const store_request *of)
 {
-    (void)reader;
+    (void)of;
     from->waits = false;
     answer(store, from, WAIT_CANCELED);
 }
 
-static void do_ping(st_store *store, connection *from, request_reader *reader)
+static void do_ping(st_store *store, connection *from, const store_request *of)
 {
-    char nonce[4];
-    take_raw(reader, nonce, sizeof nonce);
-    if (!reader->cut)
-        answer_raw(store, from, (st_bytes){nonce, sizeof nonce});
+    answer_raw(store, from, (st_bytes){of->raw, sizeof of->raw});
 }
 
-static void do_push(st_store *store, connection *from, request_reader *reader)
+static void do_push(st_store *store, connection *from, const store_request *of)
 {
-    st_bytes name = take_bytes(reader);
-    st_bytes value = take_bytes(reader);
-    (void)from;
-    st_store_key *key = made_key(store, reader, name);
-    if (key != NULL && !st_store_keys_push(&store->keys, key, value))
-        reader->bad = true;
+    from->ended = !st_store_keys_push(&store->keys, of->key, of->bytes[1]);
+}
+
+static void do_queued(st_store *store, connection *from, const store_request *of)
+{
+    answer64(store, from, of->key != NULL ? of->key->queued : 0);
 }
 
 /* How many there were, and the first. */
-static void do_pop(st_store *store, connection *from, request_reader *reader)
+static void do_pop(st_store *store, connection *from, const store_request *of)
 {
-    st_bytes name = take_bytes(reader);
-    if (reader->cut)
-        return;
-    st_store_key *key = st_store_keys_find(&store->keys, name, false);
-    answer64(store, from, key != NULL ? key->queued : 0);
-    if (key != NULL && key->queued > 0 && !st_store_keys_pop(&store->keys, key, &from->out))
+    do_queued(store, from, of);
+    if (of->key != NULL && of->key->queued > 0 &&
+        !st_store_keys_pop(&store->keys, of->key, &from->out))
         from->ended = true;
 }
 
-static void do_queued(st_store *store, connection *from, request_reader *reader)
+static void do_list(st_store *store, connection *from, const store_request *of)
 {
-    st_bytes name = take_bytes(reader);
-    if (reader->cut)
-        return;
-    const st_store_key *key = st_store_keys_find(&store->keys, name, false);
-    answer64(store, from, key != NULL ? key->queued : 0);
-}
-
-static void do_list(st_store *store, connection *from, request_reader *reader)
-{
-    (void)reader;
-    answer64(store, from, store->keys.values);
+    do_count(store, from, of);
     for (size_t i = 0; i < store->keys.slot_count && !from->ended; i++) {
         const st_store_key *key = store->keys.slots[i];
         if (key != NULL && key->has_value)
@@ -342,31 +318,30 @@ static void do_list(st_store *store, connection *from, request_reader *reader)
     }
 }
 
-static void do_barrier(st_store *store, connection *from, request_reader *reader)
+static void do_barrier(st_store *store, connection *from, const store_request *of)
 {
-    const char *first = reader->at;
-    st_bytes name = take_bytes(reader);
-    size_t bytes = (size_t)(reader->at - first);
-    int64_t world = (int64_t)take64(reader);
-    st_store_key *key = made_key(store, reader, name);
-    if (key == NULL)
-        return;
-    begin_wait(store, from, (st_bytes){first, bytes});
+    /* The name with its length in front of it. */
+    const st_bytes name = of->bytes[0];
+    const uint64_t length = name.length;
+    begin_wait(store, from, (st_bytes){name.at - sizeof length, name.length + sizeof length});
     from->at_barrier = true;
-    from->barrier = key->barrier;
-    if (++key->arrived < world)
+    from->barrier = of->key->barrier;
+    if (++of->key->arrived < (int64_t)of->number)
         return;
-    key->arrived = 0;
-    key->barrier++;
+    of->key->arrived = 0;
+    of->key->barrier++;
 }
 
-typedef void command(st_store *store, connection *from, request_reader *r);
-
 /* By the first byte. */
-static command *const commands[] = {
-    do_validate, do_set,    do_compare_set, do_get,       do_add,       do_check,  do_wait,
-    do_count,    do_delete, do_append,      do_multi_get, do_multi_set, do_cancel, do_ping,
-    do_push,     do_pop,    do_queued,      do_list,      do_barrier,
+static const struct {
+    const char *letters;
+    void (*run)(st_store *store, connection *from, const store_request *of);
+} commands[] = {
+    {"4", do_validate}, {"kb", do_set},    {"kbb", do_compare_set}, {"f", do_get},
+    {"k8", do_add},     {"n", do_check},   {"n", do_wait},          {"", do_count},
+    {"f", do_delete},   {"kb", do_append}, {"n", do_multi_get},     {"8", do_multi_set},
+    {"", do_cancel},    {"4", do_ping},    {"kb", do_push},         {"f", do_pop},
+    {"f", do_queued},   {"", do_list},     {"k8", do_barrier},
 };
 
 /* ---- connections ---- */
@@ -389,11 +364,13 @@ static void run_commands(st_store *store, connection *from)
         request_reader reader = {.at = from->in.data + done + 1,
                                  .left = from->in.length - done - 1};
         uint8_t kind = (uint8_t)from->in.data[done];
+        store_request of;
         if (kind >= ST_COUNT(commands)) {
             from->ended = true; /* whatever it speaks, it is not this */
             break;
         }
-        commands[kind](store, from, &reader);
+        if (take_request(store, &reader, commands[kind].letters, &of))
+            commands[kind].run(store, from, &of);
         from->ended = from->ended || reader.bad;
         if (reader.cut || from->ended)
             break;
