@@ -109,14 +109,14 @@ uint64_t st_do_device_get(st_call *call)
     return ST_PUT(call, 0, uint32_t, (uint32_t)st_int(call, 1));
 }
 
-/* Writes a text of so many bytes: t where it goes, z its bytes, d the device, h its handle in NVML.
+/* Writes a text of so many bytes: t where it goes, z its bytes, h the device's handle in NVML.
  * The constant is 0 its name, 1 its UUID as NVML writes it, 2 its bus, 3 the first driver of the
  * runtime's version. */
 uint64_t st_do_device_text(st_call *call)
 {
     char text[ST_LOG_NAME_BYTES + 64];
     bool nvml = call->entry->library == ST_NVML;
-    unsigned number = (unsigned)(nvml ? st_role(call, 'h', 0) : st_role(call, 'd', 0) + 1);
+    unsigned number = (unsigned)(nvml ? st_role(call, 'h', 0) : st_role(call, 'o', 0) + 1);
     int32_t length = (int32_t)(uint32_t)st_role(call, 'z', 0);
     switch (call->entry->constant) {
     case 0:
@@ -238,7 +238,7 @@ uint64_t st_do_context_create(st_call *call)
     st_object *context = st_object_make(ST_OBJECT_CONTEXT);
     if (context == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
-    context->device = (uint32_t)st_role(call, 'd', 0);
+    context->device = (uint32_t)st_role(call, 'o', 0);
     call->thread->device = context->device;
     return ST_PUT(call, 0, uint64_t, context->handle);
 }

@@ -16,7 +16,7 @@ LIBRARIES = 'cudart cuda cublas cublasLt cudnn nccl nvml'.split()
 SPARES = 64  # for names that cudaGetDriverEntryPoint asks for and the table lacks
 TAKES = {'S': 'OBJECT_STREAM', 'T': 'TAKE_CREATED_STREAM', 'E': 'OBJECT_EVENT', 'G': 'OBJECT_GRAPH', 'X': 'OBJECT_EXECUTABLE',
          'M': 'OBJECT_MODULE', 'F': 'OBJECT_FUNCTION', 'B': 'OBJECT_BLAS', 'C': 'OBJECT_COMM', 'P': 'OBJECT_PHYSICAL',
-         'D': 'TAKE_DEVICE', 'N': 'TAKE_POINTER'}
+         'O': 'TAKE_DEVICE', 'N': 'TAKE_POINTER'}
 MOST_TAKES = 3
 HEAD = '/* SPDX-License-Identifier: Apache-2.0 */\n/* Made of calls.txt by generate.py. */\n'
 
