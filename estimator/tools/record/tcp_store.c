@@ -322,8 +322,8 @@ static void do_barrier(st_store *store, connection *from, const store_request *o
 {
     /* The name with its length in front of it. */
     const st_bytes name = of->bytes[0];
-    const uint64_t length = name.length;
-    begin_wait(store, from, (st_bytes){name.at - sizeof length, name.length + sizeof length});
+    enum { LENGTH_BYTES = 8 };
+    begin_wait(store, from, (st_bytes){name.at - LENGTH_BYTES, name.length + LENGTH_BYTES});
     from->at_barrier = true;
     from->barrier = of->key->barrier;
     if (++of->key->arrived < (int64_t)of->number)
