@@ -49,8 +49,8 @@ static bool has_same_switches(const st_program *program, st_alike *alike, const 
 {
     const size_t count = program->sheet->input_count;
     bool same = alike->rows > 0;
-    for (size_t i = 0; i < count && same; i++)
-        same = !alike->is_switch[i] || same_bits(alike->switches[i], inputs[i]);
+    for (size_t i = 0; i < count && same; i++) /* almost always all of them: without jumps */
+        same = (!alike->is_switch[i]) | same_bits(alike->switches[i], inputs[i]);
     for (size_t i = 0; i < count && !same; i++) {
         alike->switches[i] = inputs[i];
         alike->is_switch[i] =
@@ -59,7 +59,8 @@ static bool has_same_switches(const st_program *program, st_alike *alike, const 
     return same;
 }
 
-bool st_alike_lay_out(st_workspace *workspace, const bool *is_switch, const double *inputs)
+/* Lays out a run over the row in which all but the switches varies; false when out of memory. */
+static bool lay_out(st_workspace *workspace, const bool *is_switch, const double *inputs)
 {
     const st_program *program = workspace->program;
     const size_t shown = program->output_count + program->check_count + 1;
@@ -81,17 +82,67 @@ bool st_alike_lay_out(st_workspace *workspace, const bool *is_switch, const doub
     return is_laid_out;
 }
 
-static bool list_rest(st_workspace *workspace, st_alike *alike, const double *inputs)
+/* The slot whose value an instruction repeats, to the bit; its own: none. */
+static uint32_t repeated(const st_workspace *workspace, const st_instruction *instruction)
+{
+    const uint32_t a = instruction->a;
+    const uint32_t b = instruction->b;
+    const bool *varies = workspace->varies;
+    const double *scalars = workspace->scalars;
+    const uint32_t *branch = st_layout_branch(workspace, instruction);
+    if (branch != NULL)
+        return *branch;
+    if (instruction->op == ST_OP_MULTIPLY && !varies[a] && scalars[a] == 1)
+        return b;
+    const bool repeats_left =
+        !varies[b] && ((instruction->op == ST_OP_MULTIPLY && scalars[b] == 1) ||
+                       (instruction->op == ST_OP_SUBTRACT && same_bits(scalars[b], 0)));
+    return repeats_left ? a : instruction->target;
+}
+
+bool st_alike_rest(st_workspace *workspace, const bool *is_switch, const double *inputs,
+                   st_instruction *rest)
 {
     const st_program *program = workspace->program;
-    size_t count = 0;
-    if (!st_alike_lay_out(workspace, alike->is_switch, inputs))
+    if (!lay_out(workspace, is_switch, inputs))
         return false;
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const uint32_t target = program->grouped[i].target;
-        if (workspace->needed[target] && workspace->varies[target])
-            alike->list[count++] = program->grouped[i];
+    /* No block runs in this layout. */
+    uint32_t *sources = workspace->places;
+    uint32_t *is_argument = workspace->last_use;
+    for (uint32_t slot = 0; slot < program->slot_count; slot++) {
+        sources[slot] = slot;
+        is_argument[slot] = 0;
     }
+    for (size_t i = 0; i < program->call_count; i++)
+        for (size_t k = 0; k < program->calls[i].provider->argument_count; k++)
+            is_argument[program->calls[i].arguments[k]] = 1;
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *each = &program->grouped[i];
+        const bool is_read_here = /* by providers, and where outputs are copied */
+            is_argument[each->target] != 0 || workspace->first_output[each->target] != 0;
+        rest[i] = *each;
+        if (each->op != ST_OP_CALL) {
+            rest[i].a = sources[each->a];
+            rest[i].b = sources[each->b];
+            rest[i].c = sources[each->c];
+            if (!is_read_here)
+                sources[each->target] = repeated(workspace, &rest[i]);
+        }
+        if (sources[each->target] != each->target || !workspace->needed[each->target] ||
+            !workspace->varies[each->target])
+            rest[i].op = ST_OP_CONSTANT;
+    }
+    return true;
+}
+
+static bool list_rest(st_workspace *workspace, st_alike *alike, const double *inputs)
+{
+    size_t count = 0;
+    if (!st_alike_rest(workspace, alike->is_switch, inputs, alike->list))
+        return false;
+    for (size_t i = 0; i < workspace->program->instruction_count; i++)
+        if (alike->list[i].op != ST_OP_CONSTANT)
+            alike->list[count++] = alike->list[i];
     alike->list[count].op = ST_OP_CONSTANT;
     return true;
 }

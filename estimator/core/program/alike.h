@@ -22,8 +22,11 @@ struct st_alike {
 
 /* What a row has to run, before its inputs are written: all of the program, or that list. */
 const st_instruction *st_alike_list(st_workspace *workspace, const double *inputs);
-/* Lays out a run over the row in which all but the switches varies; false when out of memory. */
-bool st_alike_lay_out(st_workspace *workspace, const bool *is_switch, const double *inputs);
+/* Fills `rest` with the instructions in the order of single rows; those that the switches settle or
+ * leave out, and those that repeat another value, are of ST_OP_CONSTANT, and nothing reads them.
+ * False when out of memory. */
+bool st_alike_rest(st_workspace *workspace, const bool *is_switch, const double *inputs,
+                   st_instruction *rest);
 /* The values of the workspace are those of another run. */
 void st_alike_forget(st_workspace *workspace);
 void st_alike_destroy(st_alike *alike); /* NULL is fine */

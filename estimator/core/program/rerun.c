@@ -113,10 +113,10 @@ static bool has_rerun(const st_program *program, st_workspace *workspace)
         return false;
     made->dependents = calloc(inputs, sizeof *made->dependents);
     made->counts = calloc(inputs, sizeof *made->counts);
-    made->kept = calloc(words_for(program->instruction_count), sizeof *made->kept);
+    made->rest = calloc(program->instruction_count + 1, sizeof *made->rest);
     made->has_changed = calloc(inputs, sizeof *made->has_changed);
     made->is_switch = calloc(inputs, sizeof *made->is_switch);
-    if (made->dependents != NULL && made->counts != NULL && made->kept != NULL &&
+    if (made->dependents != NULL && made->counts != NULL && made->rest != NULL &&
         made->has_changed != NULL && made->is_switch != NULL)
         workspace->rerun = made;
     else
@@ -138,11 +138,14 @@ static bool list_dependents(const st_program *program, st_workspace *workspace, 
     }
     const size_t row = words_for(program->instruction_count);
     const uint64_t *reached = &rerun->reaches[input * row];
+    const st_instruction *instructions = rerun->is_short ? rerun->rest : program->grouped;
     size_t count = 0;
     for (size_t word = 0; word < row; word++) {
-        uint64_t left = reached[word] & (rerun->is_short ? rerun->kept[word] : UINT64_MAX);
-        for (; left != 0; left &= left - 1)
-            list[count++] = program->grouped[word * WORD_BITS + lowest(left)];
+        for (uint64_t left = reached[word]; left != 0; left &= left - 1) {
+            const st_instruction *each = &instructions[word * WORD_BITS + lowest(left)];
+            if (each->op != ST_OP_CONSTANT)
+                list[count++] = *each;
+        }
     }
     list[count].op = ST_OP_CONSTANT;
     st_instruction *kept = realloc(list, (count + 1) * sizeof *list);
@@ -173,15 +176,9 @@ static void shorten(const st_program *program, st_workspace *workspace, const do
             !rerun->has_changed[i] && (program->sheet->inputs[i].type.kind != ST_TYPE_NUMBER ||
                                        memcmp(&inputs[i], &zero, sizeof zero) == 0);
     }
-    if (has_fallbacks(program) || !st_alike_lay_out(workspace, rerun->is_switch, inputs))
+    if (has_fallbacks(program) || !st_alike_rest(workspace, rerun->is_switch, inputs, rerun->rest))
         return;
     workspace->has_row = true; /* the layout was of this very row */
-    memset(rerun->kept, 0, words_for(program->instruction_count) * sizeof *rerun->kept);
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const uint32_t target = program->grouped[i].target;
-        if (workspace->needed[target] && workspace->varies[target])
-            rerun->kept[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
-    }
     st_rerun_drop(rerun, count);
     rerun->is_short = true;
 }

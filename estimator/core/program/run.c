@@ -135,7 +135,7 @@ void st_rerun_destroy(st_rerun *rerun, size_t input_count)
     free(rerun->dependents);
     free(rerun->counts);
     free(rerun->reaches);
-    free(rerun->kept);
+    free(rerun->rest);
     free(rerun->has_changed);
     free(rerun->is_switch);
     free(rerun);

@@ -44,10 +44,10 @@ typedef struct st_alike st_alike;
 typedef struct st_rerun {
     st_instruction **dependents; /* per input; NULL: not listed yet */
     size_t *counts;
-    uint64_t *reaches; /* per input: the instructions that depend on it, a bit each */
-    uint64_t *kept;    /* instructions that short lists have, a bit each */
-    bool *has_changed; /* per input, ever */
-    bool *is_switch;   /* per input: short lists count on its value */
+    uint64_t *reaches;    /* per input: the instructions that depend on it, a bit each */
+    st_instruction *rest; /* of which short lists are made; see st_alike_rest */
+    bool *has_changed;    /* per input, ever */
+    bool *is_switch;      /* per input: short lists count on its value */
     bool is_short;
     size_t rows; /* since the lists were whole */
 } st_rerun;
