@@ -140,6 +140,18 @@ st_status st_number_parse(const char *text, size_t length, st_place place, doubl
     return ST_OK;
 }
 
+/* What fits of a text, ended with a 0. */
+static const char *give(const char *full, char *text, size_t size)
+{
+    const size_t length = strlen(full);
+    const size_t given = length < size ? length : size - 1;
+    if (size > 0) {
+        memcpy(text, full, given);
+        text[given] = '\0';
+    }
+    return text;
+}
+
 const char *st_number_print(char conversion, int precision, double value, char *text, size_t size)
 {
     char full[PRINTED_BYTES];
@@ -169,34 +181,46 @@ const char *st_number_print(char conversion, int precision, double value, char *
             from++;
         memmove(to, from, strlen(from) + 1);
     }
-    (void)snprintf(text, size, "%s", full);
-    return text;
+    return give(full, text, size);
+}
+
+/* "9.99e-3" without its exponent: "0.00999". The digits end at the first zero that nothing but
+ * zeros follows; the exponent is below their number. */
+static void write_out(const char *scientific, int exponent, char *text)
+{
+    const char *digit = scientific;
+    char *end = text;
+    size_t count = 1;
+    if (*digit == '-')
+        *end++ = *digit++;
+    for (size_t i = 2; digit[1] == '.' && st_is_digit(digit[i]); i++)
+        count = digit[i] != '0' ? i : count;
+    for (int place = exponent < 0 ? 0 : exponent; place >= 0 || count > 0; place--) {
+        if (place == -1)
+            *end++ = '.';
+        const bool is_written = place <= exponent && count > 0;
+        *end++ = is_written ? *digit : '0';
+        digit += !is_written ? 0 : digit[1] == '.' ? 2 : 1;
+        count -= is_written;
+    }
+    *end = '\0';
 }
 
 const char *st_number_significant(double value, int digits, char *text, size_t size)
 {
     char full[PRINTED_BYTES];
+    char out[PRINTED_BYTES];
     if (value == 0.0)
         value = 0.0; /* no sign on zero */
     /* The exponent after rounding: 999.96 has four digits as 1000. */
     (void)st_number_print('e', digits - 1, value, full, sizeof full);
-    long exponent = strtol(strchr(full, 'e') + 1, NULL, 10);
-    if (exponent >= -5 && exponent < 15) {
-        int decimals = digits - 1 - (int)exponent;
-        (void)st_number_print('f', decimals > 0 ? decimals : 0, value, full, sizeof full);
-        if (strchr(full, '.') != NULL) {
-            size_t length = strlen(full);
-            while (full[length - 1] == '0')
-                length--;
-            if (full[length - 1] == '.')
-                length--;
-            full[length] = '\0';
-        }
-    } else {
-        (void)st_number_print('g', digits, value, full, sizeof full);
-    }
-    (void)snprintf(text, size, "%s", full);
-    return text;
+    const int exponent = (int)strtol(strchr(full, 'e') + 1, NULL, 10);
+    if (exponent >= 15 || exponent < -5)
+        return st_number_print('g', digits, value, text, size);
+    if (exponent >= digits) /* all digits before the point are shown */
+        return st_number_print('f', 0, value, text, size);
+    write_out(full, exponent, out);
+    return give(out, text, size);
 }
 
 const char *st_number_format(double value, char *text, size_t size)
@@ -210,13 +234,7 @@ const char *st_number_format(double value, char *text, size_t size)
     }
     if (st_digits_shortest(fabs(value), &digits)) {
         st_digits_write(&digits, value < 0, full);
-        size_t length = strlen(full);
-        if (size > 0) {
-            length = length < size ? length : size - 1;
-            memcpy(text, full, length);
-            text[length] = '\0';
-        }
-        return text;
+        return give(full, text, size);
     }
     if (!isfinite(value)) {
         (void)snprintf(text, size, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");

@@ -102,12 +102,11 @@ typedef struct call {
     st_node *root; /* NULL: out of memory */
 } call;
 
-static call begin(void)
+static void begin(call *self)
 {
-    call self = {.arena = st_arena_create(), .errors = st_errors_create()};
-    if (self.arena != NULL && self.errors != NULL)
-        self.root = st_result_begin_plain(&self.result, self.arena);
-    return self;
+    *self = (call){.arena = st_arena_create(), .errors = st_errors_create()};
+    if (self->arena != NULL && self->errors != NULL)
+        self->root = st_result_begin_plain(&self->result, self->arena);
 }
 
 static const char *end(call *self, st_status status)
@@ -130,7 +129,8 @@ static const char *end(call *self, st_status status)
 const char *page_run(const char *words, size_t count)
 {
     const char *list[MOST_WORDS];
-    call self = begin();
+    call self;
+    begin(&self);
     st_answer answer = ST_ANSWER_INIT;
     st_status status = ST_ERR_MEMORY;
     if (self.root != NULL) {
@@ -144,57 +144,11 @@ const char *page_run(const char *words, size_t count)
 
 /* ---- the open estimate ---- */
 
-typedef struct name_list {
-    st_arena *arena;
-    const char **items;
-    size_t count;
-} name_list;
-
-static void add_name(name_list *list, const char *name)
-{
-    if (name != NULL && !st_has_text(list->items, list->count, name))
-        (void)ST_APPEND(list->arena, list->items, list->count, name);
-}
-
-static void add_part(name_list *list, const st_sheet *sheet, const st_summary_bar *bar,
-                     const char *name)
-{
-    const st_enum *members = st_summary_members(sheet, bar);
-    for (size_t i = 0; name != NULL && i < (members != NULL ? members->count : 1); i++)
-        add_name(list, st_summary_cell(sheet, name, i, list->arena));
-}
-
-/* What the page shows at all times, so that one program computes all of it. */
-static name_list names_of(const st_sheet *sheet, st_arena *arena)
-{
-    name_list list = {.arena = arena};
-    size_t count = 0;
-    const st_summary *summary = st_sheet_summary(sheet);
-    const st_sheet_section *sections = st_sheet_sections(sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < sections[i].count; k++)
-            add_name(&list, sections[i].cells[k]);
-    for (size_t i = 0; i < summary->answer_count; i++) {
-        add_name(&list, summary->answer[i].cell);
-        add_name(&list, summary->answer[i].inner);
-    }
-    for (size_t i = 0; i < summary->bar_count; i++) {
-        const st_summary_bar *bar = &summary->bars[i];
-        add_name(&list, bar->total);
-        add_name(&list, bar->limit);
-        add_name(&list, bar->member);
-        for (size_t k = 0; k < bar->count; k++) {
-            add_part(&list, sheet, bar, bar->parts[k].cell);
-            add_part(&list, sheet, bar, bar->parts[k].hidden);
-        }
-    }
-    return list;
-}
-
 const char *page_open(const char *job, const char *sheet, const char *sets, size_t count)
 {
     const char *list[MOST_WORDS];
-    call self = begin();
+    call self;
+    begin(&self);
     st_estimate *estimate = NULL;
     st_estimate_request request = ST_ESTIMATE_REQUEST_INIT;
     request.job = job[0] != '\0' ? job : NULL;
@@ -204,10 +158,6 @@ const char *page_open(const char *job, const char *sheet, const char *sets, size
     request.checks_warn = true;
     st_status status = st_estimate_create(&request, &estimate, self.errors);
     if (status == ST_OK) {
-        const name_list all = names_of(estimate->sheet, self.arena);
-        double *values = st_arena_alloc(self.arena, all.count + 1, sizeof *values);
-        if (values != NULL) /* what fails here is reported where it is read */
-            (void)!st_estimate_read_many(estimate, all.items, all.count, values, NULL);
         st_estimate_destroy(engine.estimate);
         engine.estimate = estimate;
     }
@@ -218,7 +168,8 @@ const char *page_holds(const char *condition, const char *job, const char *sheet
                        size_t count)
 {
     const char *list[MOST_WORDS];
-    call self = begin();
+    call self;
+    begin(&self);
     st_paths *paths = NULL;
     const st_grid *grid = NULL;
     uint32_t reason = 1;
@@ -254,7 +205,8 @@ const char *page_holds(const char *condition, const char *job, const char *sheet
 const char *page_set(const char *sets, size_t count)
 {
     const char *list[MOST_WORDS];
-    call self = begin();
+    call self;
+    begin(&self);
     st_status status = engine.estimate != NULL ? ST_OK : ST_ERR_USAGE;
     count = split(sets, count, list);
     if (status == ST_OK)
@@ -290,12 +242,22 @@ static void put_cell(const void *context, size_t index, st_node *row)
 const char *page_read(const char *names, size_t count)
 {
     const char *list[MOST_WORDS];
-    call self = begin();
+    call self;
+    begin(&self);
     reading cells = {.names = list, .errors = self.errors};
     st_status status = engine.estimate != NULL ? ST_OK : ST_ERR_USAGE;
     count = split(names, count, list);
-    if (self.root != NULL && status == ST_OK)
+    double *values = st_arena_alloc(self.arena, count + 1, sizeof *values);
+    const char **cell_names = st_arena_alloc(self.arena, count + 1, sizeof *cell_names);
+    if (self.root != NULL && status == ST_OK && values != NULL && cell_names != NULL) {
+        /* One program for all; what fails here is reported where it is read. */
+        size_t left = 0;
+        for (size_t i = 0; i < count; i++)
+            if (list[i][0] != '@')
+                cell_names[left++] = list[i];
+        (void)!st_estimate_read_many(engine.estimate, cell_names, left, values, NULL);
         st_put_rows(self.root, "cells", put_cell, &cells, count);
+    }
     return end(&self, status);
 }
 
@@ -311,7 +273,8 @@ static const char *end_with_text(call *self, st_buffer *text, st_status status)
 
 const char *page_report(void)
 {
-    call self = begin();
+    call self;
+    begin(&self);
     st_buffer text = {0};
     st_estimate_view view = ST_ESTIMATE_VIEW_INIT;
     view.form = ST_ESTIMATE_JSON;
@@ -323,7 +286,8 @@ const char *page_report(void)
 
 const char *page_explain(const char *cell)
 {
-    call self = begin();
+    call self;
+    begin(&self);
     st_buffer text = {0};
     st_estimate_view view = ST_ESTIMATE_VIEW_INIT;
     view.form = ST_ESTIMATE_JSON;
@@ -336,7 +300,8 @@ const char *page_explain(const char *cell)
 
 const char *page_job(void)
 {
-    call self = begin();
+    call self;
+    begin(&self);
     st_buffer text = {0};
     st_status status = engine.estimate != NULL && self.root != NULL ? ST_OK : ST_ERR_USAGE;
     if (status == ST_OK)
@@ -377,13 +342,18 @@ static void put_bar(st_node *row, const st_summary_bar *bar)
     }
 }
 
+/* What the page shows at all times, without what the job cannot have. */
 const char *page_sheet(void)
 {
     size_t count = 0;
-    call self = begin();
+    call self;
+    begin(&self);
     const st_estimate *estimate = engine.estimate;
+    st_absence absence;
     if (self.root == NULL || estimate == NULL)
         return end(&self, ST_ERR_USAGE);
+    if (!st_estimate_find_absent(estimate, self.arena, &absence))
+        return end(&self, ST_ERR_MEMORY);
     const st_summary *summary = st_sheet_summary(estimate->sheet);
     st_put_text(self.root, "name", st_sheet_name(estimate->sheet));
     st_put_text(self.root, "title", st_sheet_title(estimate->sheet));
@@ -397,20 +367,25 @@ const char *page_sheet(void)
     }
     st_node *bars = st_put_list(self.root, "bars");
     for (size_t i = 0; i < summary->bar_count; i++)
-        put_bar(st_put_map(bars, NULL), &summary->bars[i]);
+        if (!st_estimate_is_absent(&absence, summary->bars[i].total))
+            put_bar(st_put_map(bars, NULL), &summary->bars[i]);
     st_node *report = st_put_list(self.root, "report");
     const st_sheet_section *sections = st_sheet_sections(estimate->sheet, &count);
     for (size_t i = 0; i < count; i++) {
         st_node *section = st_put_map(report, NULL);
         st_put_text(section, "title", sections[i].title);
-        st_put_texts(section, "cells", sections[i].cells, sections[i].count);
+        st_node *cells = st_put_list(section, "cells");
+        for (size_t k = 0; k < sections[i].count; k++)
+            if (!st_estimate_is_absent(&absence, sections[i].cells[k]))
+                st_put_text(cells, NULL, sections[i].cells[k]);
     }
     return end(&self, ST_OK);
 }
 
 const char *page_tex(const char *text)
 {
-    call self = begin();
+    call self;
+    begin(&self);
     st_buffer tex = {0};
     st_formula formula = {.text = text, .length = strlen(text)};
     if (self.root == NULL)
@@ -442,7 +417,8 @@ static void put_key(const void *context, size_t index, st_node *row)
 const char *page_keys(void)
 {
     size_t count = 0;
-    call self = begin();
+    call self;
+    begin(&self);
     const st_key *keys = st_keys(&count);
     if (self.root != NULL)
         st_put_rows(self.root, "keys", put_key, keys, count);

@@ -90,7 +90,8 @@ void st_handle_forget(st_estimate_handle *handle)
     estimate->found = NULL;
 }
 
-/* Where each cell is among what is shown; false when out of memory. */
+/* Where each cell is among what the program of the report computes: what is shown, and what is
+ * aside behind it; false when out of memory. */
 static bool place_shown(const st_estimate *estimate, st_arena *arena, size_t **places)
 {
     size_t count = 0;
@@ -98,8 +99,10 @@ static bool place_shown(const st_estimate *estimate, st_arena *arena, size_t **p
     size_t *made = st_arena_alloc(arena, count + 1, sizeof *made);
     for (size_t i = 0; made != NULL && i < count; i++)
         made[i] = SIZE_MAX;
-    for (size_t i = estimate->shown_count; made != NULL && i-- > 0;) {
-        const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, estimate->shown[i].name);
+    for (size_t i = estimate->shown_count + estimate->aside_count; made != NULL && i-- > 0;) {
+        const char *name = i < estimate->shown_count ? estimate->shown[i].name
+                                                     : estimate->aside[i - estimate->shown_count];
+        const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, name);
         if (cell != NULL)
             made[cell - cells] = i;
     }
@@ -435,10 +438,13 @@ static const char *find_name(const st_sheet *sheet, const char *name, size_t *ce
     return found != NULL ? found->name : input != NULL ? input->name : NULL;
 }
 
-static bool is_shown(const st_estimate_handle *handle, const char *name, size_t cell)
+/* The report's program gives it. */
+static bool is_there(const st_estimate_handle *handle, const char *name, size_t cell)
 {
+    const st_estimate *estimate = &handle->estimate;
     return cell != SIZE_MAX ? handle->shown_of[cell] != SIZE_MAX
-                            : st_find_shown(&handle->estimate, name) != NULL;
+                            : st_find_shown(estimate, name) != NULL ||
+                                  st_has_text(estimate->aside, estimate->aside_count, name);
 }
 
 /* Adds what is neither shown nor wanted yet. */
@@ -452,7 +458,7 @@ static st_status want(st_estimate_handle *handle, const char *const *names, size
         const char *own = find_name(handle->estimate.sheet, names[i], &cell);
         if (own == NULL) {
             status = st_unknown_cell(handle->estimate.sheet, names[i], (st_place){0}, errors);
-        } else if (!is_shown(handle, own, cell) &&
+        } else if (!is_there(handle, own, cell) &&
                    !st_has_text(handle->wanted, handle->wanted_count, own) &&
                    !ST_APPEND(handle->arena, handle->wanted, handle->wanted_count, own)) {
             status = st_out_of_memory(errors);
@@ -492,8 +498,11 @@ static double value_of(const st_estimate_handle *handle, const char *name)
     const char *own = find_name(estimate->sheet, name, &cell);
     if (cell == SIZE_MAX)
         return handle->input_values[st_estimate_input(estimate, own)];
-    if (handle->shown_of[cell] != SIZE_MAX)
-        return is_computed(estimate) ? estimate->shown[handle->shown_of[cell]].value : (double)NAN;
+    const size_t place = handle->shown_of[cell];
+    if (place < estimate->shown_count || (place != SIZE_MAX && !is_computed(estimate)))
+        return is_computed(estimate) ? estimate->shown[place].value : (double)NAN;
+    if (place != SIZE_MAX)
+        return st_sheet_known(estimate->sheet, own, estimate->values[place]);
     size_t i =
         handle->has_extras ? st_text_at(handle->wanted, handle->wanted_count, own) : SIZE_MAX;
     return i < handle->wanted_count
@@ -528,7 +537,11 @@ st_status st_handle_look(st_estimate_handle *handle, const char *const *names, s
         const char *own = find_name(handle->estimate.sheet, names[i], &cell);
         const double value = value_of(handle, names[i]);
         values[i] = isfinite(value) ? value : (double)NAN;
-        if (handle->has_extras && !isfinite(value) && !is_shown(handle, own, cell))
+        const bool is_extra = !is_there(handle, own, cell);
+        const bool is_aside =
+            !is_extra && cell != SIZE_MAX && handle->shown_of[cell] >= handle->estimate.shown_count;
+        if (!isfinite(value) && is_computed(&handle->estimate) &&
+            ((is_extra && handle->has_extras) || is_aside))
             st_note(&status, blame(handle, own, errors));
     }
     return status;
@@ -538,7 +551,7 @@ const st_program *st_handle_program_of(const st_estimate_handle *handle, const c
 {
     size_t cell = 0;
     const char *own = find_name(handle->estimate.sheet, name, &cell);
-    return is_shown(handle, own, cell) ? handle->estimate.program
+    return is_there(handle, own, cell) ? handle->estimate.program
                                        : handle->extras[handle->form].ready.program;
 }
 
@@ -598,16 +611,16 @@ static st_status give_cell(st_estimate_handle *handle, const st_sheet_cell *of,
     bool has_value = isfinite(value);
     const char *text =
         has_value ? show_value(handle, estimate->input_count + index, &of->type, value) : "";
-    const st_estimate_cell found = {.name = of->name,
-                                    .unit = unit_of(&of->type),
-                                    .doc = st_text_or_empty(of->doc),
-                                    .cite = st_text_or_empty(of->cite),
-                                    .section =
-                                        shown != SIZE_MAX ? estimate->shown[shown].section : "",
-                                    .formula = of->formula,
-                                    .text = text,
-                                    .value = has_value ? value : (double)NAN,
-                                    .is_computed = has_value};
+    const st_estimate_cell found = {
+        .name = of->name,
+        .unit = unit_of(&of->type),
+        .doc = st_text_or_empty(of->doc),
+        .cite = st_text_or_empty(of->cite),
+        .section = shown < estimate->shown_count ? estimate->shown[shown].section : "",
+        .formula = of->formula,
+        .text = text,
+        .value = has_value ? value : (double)NAN,
+        .is_computed = has_value};
     return found.text != NULL ? st_sized_give(&found, sizeof found, cell, errors)
                               : st_out_of_memory(errors);
 }

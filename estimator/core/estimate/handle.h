@@ -53,7 +53,7 @@ typedef struct st_estimate_handle {
     st_bound_input *inputs; /* estimate.inputs and estimate.input_values, which settings change */
     double *input_values;
     st_job_value **sources; /* per input: the value that it reads; NULL: none yet */
-    size_t *shown_of;       /* per cell: its place among what is shown; SIZE_MAX: none */
+    size_t *shown_of;       /* per cell: its place among what the report's program gives */
     const st_provider *const *providers[ST_FORMS];
     size_t provider_counts[ST_FORMS];
     size_t form;

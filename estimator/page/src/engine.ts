@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine: steptime in WebAssembly, called with words and answering in JSON (engine.c).
-import create, { type EngineModule } from 'steptime-engine';
+import create, { type EngineModule, type EngineOptions } from 'steptime-engine';
 
 export interface EngineError {
   severity: 'error' | 'warning' | 'limit';
@@ -66,7 +66,7 @@ export class Engine {
 
   /** `onMessage` gets what a verb writes to standard error, such as its progress. */
   static async start(
-    wasm: Uint8Array,
+    wasm: WebAssembly.Module,
     onMessage: (text: string) => void = () => {},
   ): Promise<Engine> {
     let line = '';
@@ -79,7 +79,11 @@ export class Engine {
         if (line.endsWith('left')) onMessage(line);
       }
     };
-    return new Engine(await create({ wasmBinary: wasm, stderr, print: () => {} }));
+    const instantiateWasm: EngineOptions['instantiateWasm'] = (imports, done) => {
+      void WebAssembly.instantiate(wasm, imports).then(done);
+      return {};
+    };
+    return new Engine(await create({ instantiateWasm, stderr, print: () => {} }));
   }
 
   private call<T extends Answer>(work: (module: EngineModule) => number): T {

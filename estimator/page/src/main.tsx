@@ -11,7 +11,7 @@ import { editFormula, SheetTab } from './sheet_tab';
 import { Store, type Packed } from './store';
 import { CompareTab, ExportTab, ReportTab, TimelineTab, TrafficTab } from './tabs';
 import { cannotStart } from './start';
-import { fromBase64, unpack } from './text';
+import { unpackBlock } from './text';
 import { StoreContext, useStore } from './use';
 
 const TABS: { id: string; title: string; part: () => preact.ComponentChildren }[] = [
@@ -216,10 +216,8 @@ async function begin(): Promise<void> {
   if (!root) return;
   try {
     if (typeof WebAssembly !== 'object') throw new Error('this browser has no WebAssembly');
-    const [wasm, worker] = await Promise.all(
-      ['engine', 'worker'].map((id) => unpack(fromBase64(dataOf(id)))),
-    );
-    if (!wasm || !worker) return;
+    const { engine } = window as unknown as { engine: Promise<WebAssembly.Module> };
+    const [wasm, worker] = await Promise.all([engine, unpackBlock('worker')]);
     const built = JSON.parse(dataOf('built')) as {
       version: string;
       references: Record<string, string>;

@@ -23,7 +23,7 @@ export class Runner {
 
   constructor(
     private readonly script: string,
-    private readonly wasm: Uint8Array,
+    private readonly wasm: WebAssembly.Module,
   ) {}
 
   private start(): Worker {

@@ -22,11 +22,15 @@ declare module 'steptime-engine' {
     _page_sheet(): number;
     _page_keys(): number;
   }
-  export default function create(options: {
-    wasmBinary: Uint8Array;
+  export interface EngineOptions {
+    instantiateWasm(
+      imports: WebAssembly.Imports,
+      done: (instance: WebAssembly.Instance) => void,
+    ): object;
     stderr: (code: number | null) => void;
     print: (text: string) => void;
-  }): Promise<EngineModule>;
+  }
+  export default function create(options: EngineOptions): Promise<EngineModule>;
 }
 
 declare module '*.css';

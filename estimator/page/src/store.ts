@@ -159,7 +159,7 @@ export class Store {
   readonly long: Runner; // sweeps and searches, which can be stopped
 
   constructor(
-    private readonly wasm: Uint8Array,
+    private readonly wasm: WebAssembly.Module,
     worker: string,
     readonly packed: Packed,
   ) {
@@ -196,8 +196,6 @@ export class Store {
 
   async start(fragment: string): Promise<void> {
     this.engine = await Engine.start(this.wasm);
-    for (const key of this.engine.keys<Answer & { keys: Key[] }>().keys)
-      this.keys.set(key.path, key);
     const first = this.first();
     if (!this.open(first)) this.open(emptyDoc('gpt3-175b-1024xa100'));
     if (fragment.length > 1) this.follow(fragment);
@@ -289,15 +287,21 @@ export class Store {
       return false;
     }
     this.opened = doc;
-    const shape = this.engine.sheet<SheetShape>();
-    const sameSheet = shape.name === this.state.shape?.name || this.state.shape === null;
-    this.watched = watchedOf(shape);
+    const { shape: before } = this.state;
+    const shape = this.readShape();
+    const sameSheet = shape.name === before?.name || before === null;
     this.update({ doc, shape, refused: null });
     this.readValues();
     if (!sameSheet && !this.isKnown(this.state.cell))
       this.update({ cell: this.stepCell(), path: [] });
     this.reportSoon();
     return true;
+  }
+
+  private readShape(): SheetShape {
+    const shape = this.engine.sheet<SheetShape>();
+    this.watched = watchedOf(shape);
+    return shape;
   }
 
   private isKnown(cell: string | null): boolean {
@@ -316,7 +320,15 @@ export class Store {
     this.reporting = window.setTimeout(() => this.readReport(), 120);
   }
 
+  /** What there is to know of each key; rows of the report ask for it. */
+  private findKeys(): void {
+    if (this.keys.size > 0) return;
+    for (const key of this.engine.keys<Answer & { keys: Key[] }>().keys)
+      this.keys.set(key.path, key);
+  }
+
   private readReport(): void {
+    this.findKeys();
     const answer = this.guarded(() => this.engine.report()) as Answer & { text?: string };
     if (answer.text) this.update({ report: JSON.parse(answer.text) as Report });
     else this.update({ report: null, refused: { key: null, text: firstError(answer) } });
@@ -353,6 +365,8 @@ export class Store {
     if (this.settled === null) return;
     this.update({ past: [...this.state.past, this.settled].slice(-MOST_UNDONE), future: [] });
     this.settled = null;
+    this.update({ shape: this.readShape() }); // a job of other sizes can have other parts
+    this.readValues();
     this.reportSoon();
   }
 

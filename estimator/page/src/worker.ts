@@ -17,11 +17,11 @@ export type Report =
   | { id: number; kind: 'ended'; reason: string };
 
 const scope = self as unknown as {
-  onmessage: (event: MessageEvent<Task | Uint8Array>) => void;
+  onmessage: (event: MessageEvent<Task | WebAssembly.Module>) => void;
   postMessage(report: Report): void;
 };
 
-let wasm: Uint8Array;
+let wasm: WebAssembly.Module;
 let engine: Engine | null = null;
 let current = 0;
 let queue = Promise.resolve();
@@ -51,6 +51,6 @@ async function work(task: Task): Promise<void> {
 }
 
 scope.onmessage = ({ data }) => {
-  if (data instanceof Uint8Array) wasm = data;
+  if (data instanceof WebAssembly.Module) wasm = data;
   else queue = queue.then(() => work(data));
 };
