@@ -60,15 +60,18 @@ st_status st_job_load(const st_paths *paths, const char *name, const char *const
 /* GPUs of NVIDIA have BF16 from this compute capability on: CUDA C++ Programming Guide, 16.2. */
 #define BF16_CAPABILITY 8.0
 
-/* What a key without a value has: weights of a GPU without BF16 are in FP16. */
+/* What a key without a value has: weights of a GPU without BF16 are in FP16, and a job whose GPU
+ * gets another capability is loaded again. */
 static const char *default_of(const st_job *job, const st_key *key)
 {
-    const st_key *capability = st_key_find(ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
-    const st_job_value *value = &job->values[st_key_index(capability)];
-    const bool lacks_bf16 =
-        value->origin != ST_ORIGIN_NONE && value->number > 0 && value->number < BF16_CAPABILITY;
-    return lacks_bf16 && strcmp(key->path, ST_KEY_PRECISION_WEIGHTS) == 0 ? "fp16"
-                                                                          : key->default_text;
+    if (strcmp(key->path, ST_KEY_PRECISION_WEIGHTS) != 0)
+        return key->default_text;
+    const size_t capability = st_key_index(st_key_find(ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY));
+    const st_job_value *value = &job->values[capability];
+    job->asked[capability] = true;
+    return value->origin != ST_ORIGIN_NONE && value->number > 0 && value->number < BF16_CAPABILITY
+               ? "fp16"
+               : key->default_text;
 }
 
 st_status st_job_load_for(const st_paths *paths, const st_job_parts *parts, st_arena *arena,

@@ -96,7 +96,7 @@ export function readLink(fragment: string): Link {
   if (fragment.length > LONGEST) throw new Error('it is too long');
   let kept: Record<string, unknown>;
   try {
-    const packed = fromBase64(fragment.slice(2));
+    const packed = fromBase64(fragment.slice(2).replace(/-/g, '+').replace(/_/g, '/'));
     const room = new Uint8Array(LARGEST);
     kept = JSON.parse(strFromU8(inflateSync(packed, { out: room }))) as Record<string, unknown>;
   } catch {

@@ -20,12 +20,10 @@ interface Base64 {
   fromBase64?(text: string): Uint8Array<ArrayBuffer>; // newer than what the page needs
 }
 
-/** Also with the letters that need no escape in an address. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  const plain = text.replace(/-/g, '+').replace(/_/g, '/');
   const { fromBase64: read } = Uint8Array as Base64;
-  if (read) return read.call(Uint8Array, plain);
-  const raw = atob(plain);
+  if (read) return read.call(Uint8Array, text);
+  const raw = atob(text);
   const bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
   return bytes;
