@@ -363,6 +363,30 @@ TEST_OF(missing_ranks_are_told, world *own, make_world, drop_world)
     assert_non_null(strstr(text, "truncated log"));
 }
 
+/* A copy of a run that was not finished: its summary ends in the middle, or counts more logs. */
+TEST_OF(copies_in_part_are_reported, world *own, make_world, drop_world)
+{
+    write_rank(own->folder, 0, 2, 0);
+    write_rank(own->folder, 1, 2, 0);
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/run.json", own->folder);
+    const char *const texts[] = {"{\"logs\": 2, \"calls\": [3]}\n", "{\n  \"logs\": 2,\n  \"ca",
+                                 "{\"calls\": [2, {}], \"logs\": 3}"};
+    const char *const messages[] = {"", "run.json:3:", "2 of the run's 3 logs"};
+    for (size_t i = 0; i < 3; i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_true(fputs(texts[i], file) >= 0);
+        assert_int_equal(fclose(file), 0);
+        st_errors_clear(own->errors);
+        (void)import(own, &plain);
+        const char *text = said(own->errors);
+        assert_non_null(strstr(text, messages[i]));
+        assert_int_equal(strstr(text, "whole folder") != NULL, i > 0);
+    }
+    (void)remove(path);
+}
+
 /* ---- results ---- */
 
 static st_imported_operation told_operations[] = {{"product", 9, 2.385e9, 3000000, false},

@@ -8,10 +8,12 @@
 #include "record/price/memory_ranges.h"
 #include "record/rank_dedup.h"
 #include "base/numbered_texts.h"
+#include "trace/scan.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_TASK_NS UINT64_C(3600000000000)
 
@@ -53,12 +55,59 @@ typedef struct loader {
 
 /* ---- files ---- */
 
+/* Whether the run's own summary is whole, and as many logs are here as it counted. */
+static st_status check_summary(const run_loader *loader, size_t found)
+{
+    static const char logs[] = "logs";
+    st_bytes *bytes = NULL;
+    st_scan scan;
+    st_scan_span key;
+    bool started = false;
+    uint64_t counted = 0;
+    int decimals = 0;
+    const char *path = st_arena_printf(loader->run->arena, "%s/run.json", loader->run->folder);
+    if (path == NULL)
+        return st_out_of_memory(loader->errors);
+    if (access(path, F_OK) != 0) /* of a program that still runs, or one log alone */
+        return ST_OK;
+    st_status status = st_bytes_open(path, &bytes, loader->errors);
+    if (status != ST_OK)
+        return status;
+    st_scan_init(&scan, bytes, loader->errors);
+    bool goes_on = st_scan_enter(&scan, '{');
+    while (goes_on && st_scan_held_key(&scan, &started, &key)) {
+        bool is_count = key.length == sizeof logs - 1 &&
+                        memcmp(st_scan_text(&scan, key), logs, sizeof logs - 1) == 0;
+        st_scan_release(&scan);
+        goes_on =
+            (is_count && st_scan_usual_number(&scan, &counted, &decimals)) || st_scan_skip(&scan);
+    }
+    if (!scan.cut)
+        (void)st_scan_end(&scan);
+    status = scan.status;
+    st_place place = st_scan_place(&scan);
+    if (status == ST_OK && scan.cut)
+        st_report(loader->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX, place,
+                  "the file ends in the middle: logs of the run may be missing" ST_HINT
+                  "copy the whole folder");
+    if (status == ST_OK && found < counted)
+        st_report(loader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                  (st_place){.file = loader->run->folder},
+                  "%zu of the run's %llu logs are in the folder" ST_HINT "copy the whole folder",
+                  found, (unsigned long long)counted);
+    st_scan_free(&scan);
+    st_bytes_close(bytes);
+    return status;
+}
+
 static st_status open_files(run_loader *loader)
 {
     const char *const *paths = NULL;
     size_t count = 0;
     st_status status =
         st_log_list(loader->run->folder, loader->run->arena, &paths, &count, loader->errors);
+    if (status == ST_OK)
+        status = check_summary(loader, count);
     if (status != ST_OK)
         return status;
     loader->files = st_arena_alloc(loader->run->arena, count + 1, sizeof *loader->files);
