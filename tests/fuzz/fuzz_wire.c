@@ -61,6 +61,13 @@ static void check_account(const char *text, size_t length, st_arena *arena)
     FUZZ_REQUIRE(st_answer_account(text, length, arena, &account) == ST_OK);
     FUZZ_REQUIRE(account.count <= ST_PLUGIN_MAX_TERMS);
     FUZZ_REQUIRE(account.refusal == NULL || account.count == 0);
+    /* The second text is the number of terms. */
+    const char *before = memchr(text, 0, length);
+    const char *count = before != NULL ? before + 1 : text;
+    const bool is_count =
+        memchr(count, 0, (size_t)(text + length - count)) != NULL && *count == '+';
+    FUZZ_REQUIRE(!is_count || account.refusal != NULL ||
+                 strtod(count + 1, NULL) <= ST_PLUGIN_MAX_TERMS);
     for (size_t i = 0; i < account.count; i++) {
         const st_provider_term *term = &account.terms[i];
         FUZZ_REQUIRE(term->name != NULL && term->doc != NULL);

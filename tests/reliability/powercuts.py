@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The database of profiles, with the program killed before each call that writes, syncs or names a file:
+"""The database of profiles and folders that are written whole, with the program killed before each call that opens, writes, syncs
+or names a file:
 
     powercuts.py STEPTIME FAULTS.SO
 
 Behind each cut the database is what it was before the command or what it is behind it, nothing between, and the
-command can be given again. Prints TAP, a case for each command with the number of cuts.
+command can be given again; a folder is absent or whole. Prints TAP, a case for each command with the number of cuts.
 """
 import json
 import os
@@ -37,6 +38,10 @@ COMMANDS = {
     'import --replace': (['import', '{in}/changed.json', '--replace'], True),
     'remove': (['remove', 'site'], True),
 }
+FOLDERS = {
+    'plugin new': ['plugin', 'new', 'made', '--dir', '{}/made'],
+    'export chakra': ['export', 'chakra', 'gpt-3b-32x3090', '-o', '{}/made'],
+}
 
 
 class Bench:
@@ -49,11 +54,14 @@ class Bench:
         self.run(['import', str(self.folder / 'old.json')], self.folder / 'before.db')
 
     def run(self, words, database, **fault):
+        words = [word.replace('{in}', str(self.folder)) for word in words]
+        return self.call(['profile', *words, '--db', str(database)], **fault)
+
+    def call(self, words, **fault):
         environment = {**os.environ, **{key: str(value) for key, value in fault.items()}}
         if fault:
             environment['LD_PRELOAD'] = self.library
-        words = [word.replace('{in}', str(self.folder)) for word in words]
-        ran = subprocess.run([self.program, 'profile', *words, '--db', str(database)], env=environment, timeout=60,
+        ran = subprocess.run([self.program, *words], env=environment, timeout=60,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         return ran.returncode, ran.stdout, ran.stderr.decode(errors='replace')
 
@@ -102,24 +110,50 @@ class Bench:
         ends = (before, self.shown(database))
         if ends[0] == ends[1] or isinstance(ends[1], str):
             return 0, [f'the command changes nothing: {ends[1]}']
+        return self.cut_everywhere(counts, lambda **fault: self.cut(words, has_before, ends, **fault))
+
+    def cut_everywhere(self, counts, cut):
+        """Cuts at each of the counted calls: their number, and what was found."""
         pairs = [line.split() for line in counts.read_text(encoding='utf-8').splitlines()]
         places = [(kind, at) for kind, most in pairs if kind in KINDS for at in range(1, int(most) + 1)]
-        found = [(kind, at, self.cut(words, has_before, ends, FAULT_KIND=kind, FAULT_AT=at)) for kind, at in places]
+        found = [(kind, at, cut(FAULT_KIND=kind, FAULT_AT=at)) for kind, at in places]
         return len(places), [f'{kind} {at}: {fault}' for kind, at, fault in found if fault]
+
+    def try_folder(self, name):
+        work = self.folder / 'work'
+        words = [word.replace('{}', str(work)) for word in FOLDERS[name]]
+
+        def made(**fault):
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir()
+            status, _, said = self.call(words, **fault)
+            files = (work / 'made').rglob('*')
+            return status, {str(path.relative_to(work)): path.stat().st_size for path in files if path.is_file()}, said
+
+        status, whole, said = made(FAULT_COUNTS=self.folder / 'counts')
+        if status != 0 or not whole:
+            return 0, [f'undisturbed: {said}']
+
+        def cut(**fault):
+            status, found, said = made(FAULT_KILL=1, **fault)
+            if status != -9:
+                return f'status {status}, not killed: {said}'
+            return None if found in ({}, whole) else f'{len(found)} of {len(whole)} files'
+        return self.cut_everywhere(self.folder / 'counts', cut)
 
 
 def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(sys.argv[1], sys.argv[2], folder)
-        for number, name in enumerate(COMMANDS, 1):
-            cuts, faults = bench.try_command(name)
+        for number, name in enumerate([*COMMANDS, *FOLDERS], 1):
+            cuts, faults = bench.try_command(name) if name in COMMANDS else bench.try_folder(name)
             good = not faults and cuts > 0
             failed += not good
             print(f'{"ok" if good else "not ok"} {number} - {name}: {cuts} cuts')
             for fault in faults[:10]:
                 print('# ' + fault.replace('\n', ' '))
-    print(f'1..{len(COMMANDS)}')
+    print(f'1..{len(COMMANDS) + len(FOLDERS)}')
     return 1 if failed else 0
 
 
