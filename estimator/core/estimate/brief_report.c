@@ -350,7 +350,7 @@ static void add_sizes(const st_estimate *estimate, const st_summary_values *valu
 {
     st_arena *arena = list->result->arena;
     const char *sizes = "";
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (size_t i = 0; i < rest->count && rest->parts[i].cell != NULL; i++) {
         const char *name = rest->parts[i].cell;
         double size = st_summary_part_value(estimate, values, name, member, arena);
