@@ -91,6 +91,39 @@ with tempfile.TemporaryDirectory() as scratch:
                             FIRST_BLOCK], capture_output=True, text=True, check=False)
     if large.returncode != 3 or not re.search(r'200.000 GiB did not fit with [0-9.]+ GiB in use, and the log has no live block\n(\n|$)', large.stdout):
         failures.append(f'a first request: {large.returncode} {large.stdout} {large.stderr}')
+# What the table of functions checks before a handler runs, and products with square factors.
+TABLE = """
+import ctypes
+runtime, blas, lt = map(ctypes.CDLL, ('libcudart.so.12', 'libcublas.so.12', 'libcublasLt.so.12'))
+block, handle, event, layout, number, real = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_float(1)
+bad = ctypes.c_void_p(0x2385)
+fine = runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(64 << 20)) == 0 and blas.cublasCreate_v2(ctypes.byref(handle)) == 0
+fine = fine and runtime.cudaEventCreate(ctypes.byref(event)) == 0
+fine = fine and [runtime.cudaEventRecord(event, bad), runtime.cudaEventRecord(bad, None), runtime.cudaSetDevice(9),
+                 runtime.cudaLaunchKernelExC(None, None, None), blas.cublasSetStream_v2(bad, None),
+                 runtime.cudaStreamDestroy(None)] == [400, 400, 101, 1, 1, 400]
+one = ctypes.byref(real)
+fine = fine and blas.cublasSsyrk_v2(handle, 0, 0, 238, 512, one, block, 238, one, block, 238) == 0
+fine = fine and blas.cublasStrsm_v2(handle, 0, 0, 0, 0, 385, 256, one, block, 385, block, 385) == 0
+fine = fine and blas.cublasSgemvStridedBatched(handle, 0, 1024, 1024, one, block, 1024, ctypes.c_int64(1 << 20), block, 1,
+                                               ctypes.c_int64(1024), one, block, 1, ctypes.c_int64(1024), 14) == 0
+fine = fine and lt.cublasLtMatrixLayoutCreate(ctypes.byref(layout), 14, ctypes.c_uint64(2385), ctypes.c_uint64(17), ctypes.c_int64(2400)) == 0
+fine = fine and lt.cublasLtMatrixLayoutGetAttribute(layout, 4, ctypes.byref(number), ctypes.c_size_t(8), None) == 0 and number.value == 2400
+said = []
+status = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(lambda stream, status, data: said.append((status, data)))
+fine = fine and runtime.cudaStreamAddCallback(None, status, ctypes.c_void_p(2385), 0) == 0 and said == [(0, 2385)]
+raise SystemExit(not fine)
+"""
+with tempfile.TemporaryDirectory() as scratch:
+    code, said, errors, _ = record(scratch, [], ['-c', TABLE], sys.executable)
+    trace = os.path.join(scratch, 'trace.json')
+    subprocess.run([STEPTIME, 'trace', 'import', os.path.join(scratch, 'run'), '-o', trace], capture_output=True, check=False)
+    events = json.load(open(trace, encoding='utf-8'))['traceEvents'] if os.path.exists(trace) else []
+    sizes = [event['args'].get('MNK', event['args'].get('bytes')) for event in events if event.get('cat') == 'kernel']
+    what = sorted(item['what'] for item in said.get('misuses', []))
+    if code != 0 or sizes != [[238, 238, 512], [256, 385, 385], 14 * 4 << 20] or what != [
+            'invalid cuBLAS or cuDNN handle', 'invalid device', 'invalid event handle', 'invalid stream handle', 'invalid stream handle']:
+        failures.append(f'the table of functions: {code} {sizes} {what} {errors}')
 # CUDA 11, and two GPUs in one process: products and sums are on their own ones.
 TWO = """
 import ctypes

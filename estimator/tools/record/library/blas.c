@@ -62,14 +62,14 @@ static uint8_t compute_of(const st_object *handle, uint8_t asked)
     return mode == 1 ? COMPUTE_FAST_FP16 : asked;
 }
 
-uint64_t st_do_gemm(st_call *call)
+static uint64_t multiply(st_call *call, const st_log_gemm *asked)
 {
     st_object *stream = stream_of(call);
     if (stream == NULL)
         return BLAS_INVALID_VALUE;
     st_log_gemm *gemm = &call->draft.gemm;
     call->draft.kind = ST_LOG_GEMM;
-    *gemm = st_gemm_of(call);
+    *gemm = *asked;
     gemm->stream = stream->number;
     if (gemm->type_a == ST_LOG_FP32)
         gemm->compute = compute_of(call->taken[0], gemm->compute);
@@ -80,6 +80,22 @@ uint64_t st_do_gemm(st_call *call)
     st_mix((uint64_t)gemm->m << 32 | gemm->n);
     st_mix((uint64_t)gemm->k << 32 | gemm->batch);
     return 0;
+}
+
+uint64_t st_do_gemm(st_call *call)
+{
+    const st_log_gemm asked = st_gemm_of(call);
+    return multiply(call, &asked);
+}
+
+/* Products with a triangular or symmetric matrix, all of which counts: letters as above, without m
+ * where the result is square, without k where a factor is. */
+uint64_t st_do_gemm_square(st_call *call)
+{
+    st_log_gemm asked = st_gemm_of(call);
+    asked.m = st_dim(call, 'm', asked.n);
+    asked.k = st_dim(call, 'k', asked.m);
+    return multiply(call, &asked);
 }
 
 /*
@@ -135,8 +151,9 @@ uint64_t st_do_gemm_groups(st_call *call)
 /* ---- other functions ---- */
 
 /*
- * Vectors of n and matrices of m by n numbers: r a number that comes back, i a place. The constant
- * is their type, and 256 times how often they are read or written.
+ * Vectors of n and matrices of m by n numbers, q of them: r a number that comes back, i a place; a
+ * and d types as above. The constant is their type, and 256 times how often they are read or
+ * written.
  */
 uint64_t st_do_blas(st_call *call)
 {
@@ -148,7 +165,7 @@ uint64_t st_do_blas(st_call *call)
     call->draft.gemm.stream = stream->number;
     call->draft.gemm.epilogue = (uint16_t)((uint32_t)call->entry->constant >> 8);
     /* A number that the device would compute is zero; only the host's memory is written to. */
-    uint32_t type = call->draft.gemm.type_a;
+    uint32_t type = call->draft.gemm.type_d;
     const unsigned char zero[16] = {0};
     uint8_t number = call->entry->place['r' - 'a'];
     uint8_t index = call->entry->place['i' - 'a'];

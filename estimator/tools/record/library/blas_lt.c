@@ -105,18 +105,26 @@ typedef struct attribute_field {
         number, offsetof(type, member), sizeof(((type *)NULL)->member)                             \
     }
 
-/* (structure, attribute, value *, bytes) */
-static uint64_t set_attribute(st_call *call, uint64_t word, const attribute_field *fields)
+/* (structure, attribute, value *, bytes, written *): the constant is 1 where it is read */
+static uint64_t attribute(st_call *call, uint64_t word, const attribute_field *fields)
 {
-    unsigned char *into = st_pointer(call, 0);
-    const void *value = st_pointer(call, 2);
-    uint64_t given = 0;
-    if (into == NULL || value == NULL || memcmp(into, &word, sizeof word) != 0)
+    unsigned char *of = st_pointer(call, 0);
+    void *value = st_pointer(call, 2);
+    const uint64_t bytes = st_word(call, 3);
+    if (of == NULL || value == NULL || memcmp(of, &word, sizeof word) != 0)
         return bad(call);
-    memcpy(&given, value, st_word(call, 3) < sizeof given ? st_word(call, 3) : sizeof given);
-    for (; fields->bytes > 0; fields++)
-        if (fields->attribute == st_int(call, 1))
-            memcpy(into + fields->offset, &given, fields->bytes);
+    while (fields->bytes > 0 && fields->attribute != st_int(call, 1))
+        fields++;
+    if (call->entry->constant == 1) {
+        memset(value, 0, bytes);
+        memcpy(value, of + fields->offset, bytes < fields->bytes ? bytes : fields->bytes);
+        if (st_word(call, 4) != 0)
+            (void)ST_PUT(call, 4, uint64_t, bytes);
+        return 0;
+    }
+    if (fields->bytes > 0 && bytes <= fields->bytes)
+        memset(of + fields->offset, 0, fields->bytes);
+    memcpy(of + fields->offset, value, bytes < fields->bytes ? bytes : fields->bytes);
     return 0;
 }
 
@@ -125,7 +133,7 @@ uint64_t st_do_lt_layout_set(st_call *call)
     static const attribute_field fields[] = {FIELD(0, layout, type),    FIELD(2, layout, rows),
                                              FIELD(3, layout, columns), FIELD(4, layout, leading),
                                              FIELD(5, layout, batch),   {0}};
-    return set_attribute(call, LAYOUT_WORD, fields);
+    return attribute(call, LAYOUT_WORD, fields);
 }
 
 uint64_t st_do_lt_desc_set(st_call *call)
@@ -135,7 +143,7 @@ uint64_t st_do_lt_desc_set(st_call *call)
                                              FIELD(4, description, transpose_b),
                                              FIELD(7, description, epilogue),
                                              {0}};
-    return set_attribute(call, DESC_WORD, fields);
+    return attribute(call, DESC_WORD, fields);
 }
 
 /* cublasLtMatmulHeuristicResult_t: 64 bytes of algorithm, workspace, state, waves, reserved; r

@@ -12,7 +12,8 @@ uint64_t st_do_ok(st_call *call)
 
 /* Writes values where arguments point to: i the constant (an int), w that (a word), l 0 (an int), z
  * so many zeros; n how many devices there are, d the thread's own, v the version of CUDA, a and b
- * the compute capability, t memory of a device, f what is free of it; h the second word. */
+ * the compute capability, m multiprocessors, t memory of a device, f what is free of it; h the
+ * second word. */
 uint64_t st_do_put(st_call *call)
 {
     static const unsigned char zeros[256];
@@ -33,6 +34,7 @@ uint64_t st_do_put(st_call *call)
         {'v', 4, st_now.header.cuda_version},
         {'a', 4, st_now.compute_capability / 10},
         {'b', 4, st_now.compute_capability % 10},
+        {'m', 4, st_now.multiprocessors},
         {'t', 8, total},
         {'f', 8, live < total ? total - live : 0},
         {'h', 8, place['h' - 'a'] > 0 ? st_word(call, 1) : 0},

@@ -17,14 +17,14 @@ static inline uint32_t st_dim(const st_call *call, char letter, uint32_t none)
  */
 static inline st_log_gemm st_gemm_of(const st_call *call)
 {
-    uint32_t type = (uint32_t)call->entry->constant;
+    uint32_t type = (uint32_t)call->entry->constant & UINT8_MAX;
     return (st_log_gemm){.m = st_dim(call, 'm', 0),
                          .n = st_dim(call, 'n', 0),
                          .k = st_dim(call, 'k', 0),
                          .batch = st_dim(call, 'q', 1),
                          .type_a = (uint8_t)st_dim(call, 'a', type),
                          .type_b = (uint8_t)st_dim(call, 'b', type),
-                         .type_d = (uint8_t)st_dim(call, 'd', type),
+                         .type_d = (uint8_t)st_dim(call, 'd', st_dim(call, 'a', type)),
                          .compute = (uint8_t)st_dim(call, 'c', 68),
                          .transpose_a = (uint8_t)st_dim(call, 't', 0),
                          .transpose_b = (uint8_t)st_dim(call, 'u', 0),

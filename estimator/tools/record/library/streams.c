@@ -48,37 +48,52 @@ uint64_t st_do_stream_sync(st_call *call)
     return 0;
 }
 
-/* Writes what is asked of a stream: its priority, its flags, its device. */
+/* Writes what is asked of a stream: its priority, its flags, its device, its number. */
 uint64_t st_do_stream_get(st_call *call)
 {
     const st_object *stream = call->stream;
+    if (call->entry->constant == 3)
+        return ST_PUT(call, 1, uint64_t, stream->number);
     const uint32_t values[] = {(uint32_t)stream->stream.priority, stream->stream.flags,
                                stream->number == 0 ? call->thread->device : stream->device};
     return ST_PUT(call, 1, uint32_t, values[call->entry->constant]);
 }
 
 typedef struct host_call {
-    void (*function)(void *);
-    void *data;
+    uint64_t function;
+    uint64_t data;
+    uint64_t stream; /* of a callback, which gets it and a status */
+    bool is_callback;
 } host_call;
 
-/* cudaLaunchHostFunc(stream, function, data) */
+static void run_host_call(void *context)
+{
+    const host_call *of = context;
+    void (*function)(uint64_t data);
+    void (*callback)(uint64_t stream, int status, uint64_t data);
+    memcpy(&function, &of->function, sizeof function);
+    memcpy(&callback, &of->function, sizeof callback);
+    if (of->is_callback)
+        callback(of->stream, 0, of->data);
+    else
+        function(of->data);
+}
+
+/* cudaLaunchHostFunc(stream, function, data); constant 1: cudaStreamAddCallback */
 uint64_t st_do_host_function(st_call *call)
 {
     const st_object *stream = call->stream;
+    host_call wanted = {st_word(call, 1), st_word(call, 2), st_word(call, 0),
+                        call->entry->constant == 1};
     call->draft.kind = ST_LOG_HOST_FUNCTION;
     call->draft.stream = (st_log_stream){.stream = stream->number};
     if (stream->stream.capture != 0) {
         call->draft.flags = ST_LOG_CAPTURED;
         return 0;
     }
-    host_call wanted;
-    uint64_t word = st_word(call, 1);
-    memcpy(&wanted.function, &word, sizeof wanted.function);
-    wanted.data = st_pointer(call, 2);
-    if (wanted.function == NULL)
+    if (wanted.function == 0)
         return ST_CUDA_INVALID_VALUE;
-    st_call_back(wanted.function, wanted.data);
+    st_call_back(run_host_call, &wanted);
     return 0;
 }
 

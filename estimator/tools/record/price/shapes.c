@@ -75,6 +75,7 @@ bool st_task_shape_of(const st_log_record *record, const char *name, st_task_sha
     case ST_LOG_BLAS:
         shape->type = type_name(record->gemm.type_a);
         shape->sizes[ST_SIZE_BYTES] = (double)record->gemm.epilogue *
+                                      (record->gemm.batch > 0 ? record->gemm.batch : 1) *
                                       st_log_type_bytes(record->gemm.type_a) *
                                       (record->gemm.m > 0 ? record->gemm.m : 1) * record->gemm.n;
         return true;
