@@ -75,10 +75,12 @@ typedef struct st_known_replay {
 
 enum { SETS = 128, WAYS = 4 };
 
-/* Of rows that share a hash the oldest goes first. */
+/* Of rows that share a hash the one that was of no use for longest goes first: a fit returns to the
+ * rows that a changed constant leaves as they were. */
 typedef struct st_known_set {
     st_known_replay ways[WAYS];
-    unsigned oldest;
+    uint64_t used[WAYS]; /* when, by `clock` */
+    uint64_t clock;
 } st_known_set;
 
 static uint64_t hash_of(uint64_t number, const double *arguments)
@@ -148,16 +150,22 @@ static st_pipeline_walk *walk_of(const st_schedule_shape *shape, st_known *known
     return walk;
 }
 
-static const st_known_replay *find_known(const st_known_set *set, uint64_t number,
-                                         const double *arguments)
+/* The replay of these arguments; `is_known` is false where it takes the place of another. */
+static st_known_replay *place_of(st_known_set *set, uint64_t number, const double *arguments,
+                                 bool *is_known)
 {
-    for (size_t i = 0; i < WAYS; i++) {
+    size_t at = 0;
+    *is_known = false;
+    for (size_t i = 0; i < WAYS && !*is_known; i++) {
         const st_known_replay *entry = &set->ways[i];
-        if (entry->number == number && memcmp(&entry->arguments[REACH + 1], &arguments[REACH + 1],
-                                              (ARGUMENTS - REACH - 1) * sizeof *arguments) == 0)
-            return entry;
+        *is_known =
+            entry->number == number && memcmp(&entry->arguments[REACH + 1], &arguments[REACH + 1],
+                                              (ARGUMENTS - REACH - 1) * sizeof *arguments) == 0;
+        if (*is_known || set->used[i] < set->used[at])
+            at = i;
     }
-    return NULL;
+    set->used[at] = ++set->clock;
+    return &set->ways[at];
 }
 
 /* --- one replay --------------------------------------------------------------------------------
@@ -313,16 +321,16 @@ static bool replay_row(const st_stage_plan *plan, const double *arguments, st_pi
     st_known *known = st_plan_cache(ST_PLAN_CACHE_REPLAYS, sizeof(st_known), forget_walks);
     st_known_set *set =
         known != NULL ? &known->sets[hash_of(plan->number, arguments) % SETS] : NULL;
-    const st_known_replay *found = set != NULL ? find_known(set, plan->number, arguments) : NULL;
-    if (found != NULL) {
-        *times = found->times;
-        return found->good;
+    bool is_known = false;
+    st_known_replay *entry = set != NULL ? place_of(set, plan->number, arguments, &is_known) : NULL;
+    if (is_known) {
+        *times = entry->times;
+        return entry->good;
     }
     st_arena *arena = st_arena_create();
     bool good = arena != NULL && replay(plan, arguments, known, arena, times);
     st_arena_destroy(arena);
-    if (set != NULL) {
-        st_known_replay *entry = &set->ways[set->oldest++ % WAYS];
+    if (entry != NULL) {
         *entry = (st_known_replay){.number = plan->number, .good = good, .times = *times};
         memcpy(entry->arguments, arguments, sizeof entry->arguments);
     }

@@ -46,7 +46,7 @@ struct st_pipeline_walk {
     size_t *stage_first; /* by stage, and the end */
     /* Of the replay that is under way. */
     st_pass_time *times; /* by place and kind of pass */
-    st_moment *sent;     /* 0: the start; by place, micro-batch and direction */
+    st_moment *sent;     /* 0: the start, 1: what nobody waits for */
     st_moment *begins;   /* by stage */
     st_moment *now;
     int64_t *busy;
@@ -65,8 +65,19 @@ typedef struct st_walk_maker {
     uint32_t *begun;       /* chunks of a stage whose first passes are done, by stage */
     bool *was_begun;       /* by stage and chunk */
     bool *is_behind;       /* by stage: its last pass was the first one of a chunk */
-    bool *known;           /* by moment */
+    uint32_t *known;       /* by moment: its place in `sent`, from 1; 0: not yet */
+    uint32_t *unused;      /* places that were waited for, to be used again: few are at a time */
+    size_t unused_count;
+    uint32_t used;
 } st_walk_maker;
+
+/* A place for a moment that somebody waits for; all others share one. */
+static uint32_t new_place(st_walk_maker *maker, uint32_t place, st_pass pass)
+{
+    if (place == 0 && pass == ST_PASS_BACKWARD)
+        return 1;
+    return maker->unused_count > 0 ? maker->unused[--maker->unused_count] : maker->used++;
+}
 
 static uint32_t moment_at(const st_walk_maker *maker, uint32_t place, uint32_t micro, st_pass pass)
 {
@@ -97,12 +108,12 @@ static size_t add_passes(st_walk_maker *maker, uint32_t stage, size_t next)
             ready = place == maker->last
                         ? moment_at(maker, place, slot->micro, ST_PASS_FORWARD)
                         : moment_at(maker, place + 1, slot->micro, ST_PASS_BACKWARD);
-        if (!maker->known[ready])
+        if (maker->known[ready] == 0)
             return 0;
         more = slot->with_next && next + count + 1 < maker->order->counts[stage];
         walk->passes[walk->count + count] = (st_walk_pass){
             .stage = stage,
-            .ready = ready,
+            .ready = maker->known[ready] - 1,
             .sent = slot->pass == ST_PASS_WEIGHTS
                         ? 0
                         : moment_at(maker, place, slot->micro, (st_pass)slot->pass),
@@ -121,8 +132,16 @@ static size_t add_passes(st_walk_maker *maker, uint32_t stage, size_t next)
         maker->is_behind[stage] = maker->is_behind[stage] || !*was_begun;
         *was_begun = true;
     }
+    /* All of these passes wait before one of them ends. */
     for (size_t i = 0; i < count; i++)
-        maker->known[walk->passes[walk->count + i].sent] = true;
+        if (walk->passes[walk->count + i].ready != 0)
+            maker->unused[maker->unused_count++] = walk->passes[walk->count + i].ready;
+    for (size_t i = 0; i < count; i++) {
+        st_walk_pass *pass = &walk->passes[walk->count + i];
+        const uint32_t moment = pass->sent;
+        pass->sent = moment != 0 ? new_place(maker, pass->place, (st_pass)slots[next + i].pass) : 0;
+        maker->known[moment] = pass->sent + 1;
+    }
     walk->count += count;
     return count;
 }
@@ -139,7 +158,8 @@ static bool add_all(st_walk_maker *maker)
         }
         left += maker->order->counts[i];
     }
-    maker->known[0] = true;
+    maker->known[0] = 1;
+    maker->used = 2; /* the start, and what nobody waits for */
     for (size_t before = left + 1; left > 0 && left < before;) {
         before = left;
         for (uint32_t stage = 0; stage < maker->shape->stages; stage++) {
@@ -161,7 +181,7 @@ static bool prepare(st_walk_maker *maker, st_arena *arena, st_arena *scratch)
     const st_schedule_shape *shape = maker->shape;
     st_pipeline_walk *walk = maker->walk;
     size_t places = st_schedule_places(shape);
-    size_t moments = 1 + places * shape->micros * 2;
+    size_t moments = 2 + places * shape->micros * 2;
     size_t chunks = (size_t)shape->stages * st_schedule_rank_chunks(shape);
     size_t passes = 0;
     for (uint32_t i = 0; i < shape->stages; i++)
@@ -173,6 +193,7 @@ static bool prepare(st_walk_maker *maker, st_arena *arena, st_arena *scratch)
     maker->was_begun = st_arena_alloc(scratch, chunks, sizeof(*maker->was_begun));
     maker->is_behind = st_arena_alloc(scratch, shape->stages, sizeof(*maker->is_behind));
     maker->known = st_arena_alloc(scratch, moments, sizeof(*maker->known));
+    maker->unused = st_arena_alloc(scratch, moments, sizeof(*maker->unused));
     walk->passes = st_arena_alloc(arena, passes, sizeof(*walk->passes));
     walk->times = st_arena_alloc(arena, places * ST_PASS_KINDS, sizeof(*walk->times));
     walk->sent = st_arena_alloc(arena, moments, sizeof(*walk->sent));
@@ -237,6 +258,7 @@ typedef struct pass_replay {
     const st_pipeline_data *data;
     int64_t transfer; /* that is waited for */
     uint32_t parts;   /* into which slowed passes are cut */
+    bool split;       /* weights or gradients move with each pass */
     int modes;
     data_queue *queues; /* by mode and stage */
 } pass_replay;
@@ -324,7 +346,9 @@ static void run_beside(data_queue *queue, double *now, double ticks, double rate
 {
     double left = left_in(queue);
     double moved = rate + slow - 1;
-    if (left > ticks * moved) {
+    if (left == 0) { /* as in most passes */
+        *now += ticks;
+    } else if (left > ticks * moved) {
         move_on(queue, ticks * moved);
         *now += ticks * slow;
     } else {
@@ -375,18 +399,29 @@ typedef struct timed_pass {
     bool slowed;
 } timed_pass;
 
-/* One of `count` parts of a pass. */
-static void run_part(const timed_pass *timed, uint32_t count, data_queue *queue, double *now)
+/* Each of the parts of a pass: what is slowed, and the rest. */
+typedef struct pass_part {
+    double computes;
+    double rest;
+    double rate;
+    double slow;
+} pass_part;
+
+static pass_part part_of_pass(const timed_pass *timed, uint32_t count)
 {
-    double rate = timed->time->rate;
+    const st_pass_time *time = timed->time;
     double ticks = timed->ticks / count;
-    if (!timed->slowed || timed->time->slow <= 1) {
-        run_beside(queue, now, ticks, rate, 1);
-        return;
-    }
-    double computes = (double)timed->time->computes / count;
-    run_beside(queue, now, computes, rate, timed->time->slow);
-    run_beside(queue, now, fmax(ticks - computes, 0), rate, 1);
+    if (!timed->slowed || time->slow <= 1)
+        return (pass_part){.rest = ticks, .rate = time->rate, .slow = 1};
+    double computes = (double)time->computes / count;
+    return (pass_part){computes, fmax(ticks - computes, 0), time->rate, time->slow};
+}
+
+static void run_part(const pass_part *part, data_queue *queue, double *now)
+{
+    if (part->slow > 1)
+        run_beside(queue, now, part->computes, part->rate, part->slow);
+    run_beside(queue, now, part->rest, part->rate, 1);
 }
 
 /* A pass, layer by layer where its weights or gradients are split. */
@@ -395,12 +430,18 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
 {
     const st_walk_pass *pass = timed->pass;
     const st_pipeline_data *data = replay->data;
-    uint32_t layers = is_split(data)  ? data->layers[pass->place]
-                      : timed->slowed ? replay->parts
-                                      : 1;
-    bool gathers = is_split(data) && pass->kind != ST_PASS_WEIGHTS;
+    if (!replay->split && left_in(queue) == 0) { /* as in most passes: parts add up to the whole */
+        idle_until(queue, now, timed->ready);
+        if (pass->first)
+            replay->walk->begins[pass->stage].all[timed->slowed ? SLOWED : EVEN] = *now;
+        *now += timed->ticks;
+        return;
+    }
+    uint32_t layers = replay->split ? data->layers[pass->place] : timed->slowed ? replay->parts : 1;
+    bool gathers = replay->split && pass->kind != ST_PASS_WEIGHTS;
     bool reduces =
-        is_split(data) && (pass->kind == ST_PASS_WEIGHTS || pass->kind == ST_PASS_WITH_WEIGHTS);
+        replay->split && (pass->kind == ST_PASS_WEIGHTS || pass->kind == ST_PASS_WITH_WEIGHTS);
+    const pass_part part = part_of_pass(timed, layers);
     for (uint32_t i = 0; i < layers; i++) {
         if (gathers) {
             gather_ahead(replay, pass->stage, queue);
@@ -413,7 +454,7 @@ static void run_layers(const pass_replay *replay, const timed_pass *timed, data_
                              queue->due[queue->computed++ % ((uint64_t)data->prefetch + 1)]);
         if (i == 0 && pass->first)
             replay->walk->begins[pass->stage].all[timed->slowed ? SLOWED : EVEN] = *now;
-        run_part(timed, layers, queue, now);
+        run_part(&part, queue, now);
         if (gathers) /* also while weight gradients follow */
             gather_ahead(replay, pass->stage, queue);
         if (reduces) {
@@ -491,12 +532,17 @@ static size_t run_passes(const pass_replay *replay, const st_walk_pass *passes)
         run_mode(replay, mode, passes, count, ready.all[mode]);
     const double sending = replay->data != NULL ? replay->data->rate_sending : 1;
     for (size_t i = 0; i < count; i++) {
-        if (passes[i].sent != 0) {
-            now->sending += replay->transfer;
-            for (int mode = 0; mode < replay->modes; mode++)
-                run_beside(&replay->queues[(size_t)mode * replay->shape->stages + stage],
-                           &now->all[mode], (double)replay->transfer, sending, 1);
-            walk->sent[passes[i].sent] = *now;
+        if (passes[i].sent == 0)
+            continue;
+        /* By field: a copy of the whole would wait for the fields just written. */
+        st_moment *sent = &walk->sent[passes[i].sent];
+        now->sending += replay->transfer;
+        sent->bare = now->bare;
+        sent->sending = now->sending;
+        for (int mode = 0; mode < replay->modes; mode++) {
+            run_beside(&replay->queues[(size_t)mode * replay->shape->stages + stage],
+                       &now->all[mode], (double)replay->transfer, sending, 1);
+            sent->all[mode] = now->all[mode];
         }
     }
     return count;
@@ -531,7 +577,7 @@ static int64_t gathered_first(const pass_replay *replay, uint32_t stage, st_reac
     int64_t time = replay->ends->gather_exposed;
     if (reach < REACH_DATA)
         return 0;
-    if (!is_split(replay->data))
+    if (!replay->split)
         return time;
     const st_pipeline_walk *walk = replay->walk;
     const st_walk_pass *pass = &walk->passes[walk->of_stage[walk->stage_first[stage]]];
@@ -603,6 +649,7 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
                           .shape = shape,
                           .ends = pipeline->ends,
                           .data = pipeline->data,
+                          .split = is_split(pipeline->data),
                           .modes = is_slowed(pipeline->data) ? MODES : 1,
                           .transfer = shape->stages > 1 ? shape->transfer : 0};
     uint32_t most = 1;
