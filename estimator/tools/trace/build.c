@@ -1072,6 +1072,8 @@ static st_status build(builder *b)
                     set->ranks[0]->file);
         }
         warn_alone(b);
+        for (size_t i = 0; i < count && b->without == 0; i++)
+            st_order_judge(&b->orders[i], b->errors);
     }
     for (size_t i = 0; i < count && b->status == ST_OK; i++) {
         rank_build *r = &b->ranks[i];

@@ -75,6 +75,12 @@ typedef struct st_launch {
 /* For qsort: by launch, then in the order of the events. */
 ST_COMPARE(st_launch_compare, st_launch, ST_RISING(launch_ns) ST_RISING(event));
 
+/* Tasks in flight when a recording begins are few: up to an eighth in public ones. */
+static inline bool st_trace_lacks_calls(size_t unlaunched, size_t tasks)
+{
+    return unlaunched > tasks / 4;
+}
+
 typedef struct st_order {
     const st_trace *trace;
     st_arena *arena;
@@ -93,6 +99,8 @@ typedef struct st_order {
 } st_order;
 
 void st_order_make(const st_trace *trace, st_arena *arena, st_order *order);
+/* Warns where calls of tasks are missing. */
+void st_order_judge(const st_order *order, st_errors *errors);
 void st_order_free(st_order *order);
 
 /* When a GPU task was launched; without a call, at the earliest. */

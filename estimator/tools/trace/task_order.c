@@ -158,6 +158,16 @@ void st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
         sort_by_launch(order);
 }
 
+void st_order_judge(const st_order *order, st_errors *errors)
+{
+    if (st_trace_lacks_calls(order->unlaunched_count, order->gpu_count))
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = order->trace->file},
+                  "calls are missing for %zu of %zu GPU tasks: what these wait for on the host is "
+                  "unknown" ST_HINT "record the host, too, as by ProfilerActivity.CPU, nsys "
+                  "--trace=cuda or rocprofv3 --hip-trace",
+                  order->unlaunched_count, order->gpu_count);
+}
+
 void st_order_free(st_order *order)
 {
     st_links_free(&order->calls);

@@ -553,7 +553,7 @@ typedef struct st_trace_outcome {
     int64_t before_ns; /* first event of any rank to the last that is waited for, replayed */
     int64_t after_ns;
     /* A mean step, from the end of all work of one to that of the next; of a single one from its
-     * begin. 0 without steps, or where a new pipeline took the place of the ranks. */
+     * begin. 0 without steps or calls, or where a new pipeline took the place of the ranks. */
     int64_t step_before_ns;
     int64_t step_after_ns;
     /* One rank of several: after_ns if its collectives beyond the shortest alike are waiting that

@@ -419,6 +419,15 @@ static int64_t completed_ns(const st_whatif *w, const st_trace_rank *rank, size_
     return end_ns;
 }
 
+/* Tasks belong to steps by the calls that launch them. */
+static bool has_steps(const st_trace_rank *rank)
+{
+    size_t tasks = 0;
+    for (size_t i = 0; i < rank->trace->event_count; i++)
+        tasks += rank->tasks[i] != ST_TASK_NONE;
+    return rank->step_count > 0 && !st_trace_lacks_calls(rank->unlaunched, tasks);
+}
+
 /* The longest mean step of a rank; 0 without steps. */
 static int64_t mean_step_ns(const st_whatif *w)
 {
@@ -426,7 +435,7 @@ static int64_t mean_step_ns(const st_whatif *w)
     for (size_t i = 0; i < w->graph->set->count; i++) {
         const st_trace_rank *rank = &w->graph->ranks[i];
         size_t count = rank->step_count;
-        if (count == 0)
+        if (!has_steps(rank))
             continue;
         int64_t last_ns = completed_ns(w, rank, count - 1);
         int64_t step_ns = count > 1
