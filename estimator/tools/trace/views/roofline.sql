@@ -23,6 +23,9 @@ SELECT count(*) AS shape_count, coalesce(sum_ns(time_ns), 0) AS time_ns,
        coalesce(sum_ns(above_ns), 0) AS above_ns, coalesce(:top, 20) AS top
 FROM ranked;
 
+--: let unknown
+SELECT coalesce(sum_ns(duration_ns), 0) AS time_ns FROM measured WHERE best_ns IS NULL;
+
 --: let computing
 SELECT coalesce(sum_ns(duration_ns), 0) AS time_ns, count(*) AS kernels
 FROM kernels WHERE kind = 'kernel' AND class <> 'communication';
@@ -34,13 +37,19 @@ WHERE c.name LIKE '%GraphLaunch%' AND k.kind = 'kernel';
 
 --: fields
 SELECT shape_count AS shapes, known.time_ns, known.achievable_ns, known.above_ns,
-       computing.time_ns - known.time_ns AS without_shapes_ns, graphs.time_ns AS graphs_ns
-FROM known, computing, graphs;
+       computing.time_ns - known.time_ns AS without_shapes_ns, graphs.time_ns AS graphs_ns,
+       unknown.time_ns AS unknown_ns
+FROM known, computing, graphs, unknown;
 
 --: say
 SELECT printf('%d shapes of operators, %s of kernels; %s above what this GPU achieves', shape_count,
               ms(time_ns), ms(above_ns)) || char(10)
 FROM known;
+
+--: say
+SELECT printf('%s of these have no achievable time: the shapes do not say what they move, as of lookups and sorts',
+              ms(time_ns)) || char(10)
+FROM unknown WHERE time_ns > 0;
 
 --: say
 SELECT printf('%s of other kernels have no shapes; record with torch.profiler.profile(record_shapes=True)',
