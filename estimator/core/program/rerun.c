@@ -202,9 +202,12 @@ static bool run_dependents(const st_program *program, st_workspace *workspace, c
     size_t changed_count = 0;
     size_t steps = 0;
     bool is_listed = true;
-    for (size_t i = 0; i < program->sheet->input_count; i++) {
-        if (memcmp(&scalars[i], &inputs[i], sizeof *scalars) == 0)
-            continue;
+    const size_t count = program->sheet->input_count;
+    for (size_t i = 0; i < count; i++) {
+        while (i < count && memcmp(&scalars[i], &inputs[i], sizeof *scalars) == 0)
+            i++;
+        if (i == count)
+            break;
         rerun->has_changed[i] = true;
         is_listed = is_listed && changed_count < MOST &&
                     !(rerun->is_short && rerun->is_switch[i]) &&
