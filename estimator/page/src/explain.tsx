@@ -100,7 +100,7 @@ export function Explanation({
   references: Record<string, string>;
   edit: (cell: string) => void;
 }) {
-  const [store, state] = useStore();
+  const [store, state] = useStore(({ cell, values, asks }) => [cell, values, asks]);
   const { cell, values, asks } = state;
   const [from, setFrom] = useState<number | null>(null); // where one was before the page scrolled
   const first = useRef(asks);
@@ -134,7 +134,15 @@ export function Explanation({
     asked.current = cell;
     return () => clearTimeout(timer);
   }, [cell, values]);
-  if (answer === null) return null;
+  const hasBack = from !== null && scrolls();
+  const shown = useMemo(
+    () =>
+      answer !== null &&
+      typeof answer !== 'string' && (
+        <Shown step={answer} references={references} edit={edit} back={hasBack ? back : null} />
+      ),
+    [answer, references, hasBack],
+  );
   if (typeof answer === 'string')
     return (
       <section class="panel explain" aria-label="Explanation">
@@ -143,15 +151,7 @@ export function Explanation({
         </p>
       </section>
     );
-  const step = answer;
-  return (
-    <Shown
-      step={step}
-      references={references}
-      edit={edit}
-      back={from !== null && scrolls() ? back : null}
-    />
-  );
+  return shown;
 }
 
 /** Whether the explanation moves with the page: it has no place of its own on a narrow one. */
@@ -168,7 +168,13 @@ function Shown({
   edit: (cell: string) => void;
   back: (() => void) | null;
 }) {
-  const [store, state] = useStore();
+  const [store, state] = useStore(({ path, values, doc, pin, cell }) => [
+    path,
+    pin && values.get(step.name),
+    doc.sheet,
+    pin,
+    cell,
+  ]);
   const { path, values, doc, pin } = state;
   const { name, formula, numbers } = useMemo(
     () => ({

@@ -26,7 +26,7 @@ const TABS: { id: string; title: string; part: () => preact.ComponentChildren }[
 ];
 
 function Tabs() {
-  const [store, state] = useStore();
+  const [store, state] = useStore(({ tab }) => [tab]);
   const choose = (event: KeyboardEvent): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
@@ -72,7 +72,7 @@ const nameOf = (name: string | null, what: string): string =>
   name === null || name === 'inline' ? `your own ${what}` : name;
 
 function Header({ learn, learning }: { learn: () => void; learning: boolean }) {
-  const [store, state] = useStore();
+  const [store, state] = useStore(({ report, past, future, pin }) => [report, past, future, pin]);
   const [shared, setShared] = useState('');
   const [theme, setTheme] = useState(store.theme());
   useEffect(() => store.setTheme(theme), [theme]);
@@ -139,7 +139,7 @@ function Header({ learn, learning }: { learn: () => void; learning: boolean }) {
 
 /** The answer while a key is changed, on a screen that has no room for both. */
 function Now() {
-  const { shape, values } = useStore()[1];
+  const { shape, values } = useStore(({ shape, values }) => [shape, values])[1];
   const fit = shape?.bars.find((bar) => bar.limit);
   const [total, limit] = [values.get(fit?.total ?? ''), values.get(fit?.limit ?? '')];
   return (
@@ -155,7 +155,7 @@ function Now() {
 }
 
 function Page({ lessons, references }: { lessons: Lesson[]; references: Record<string, string> }) {
-  const [store, state] = useStore();
+  const [store, state] = useStore(({ notice }) => [notice]);
   const [learning, setLearning] = useState(false);
   useEffect(() => {
     const keys = (event: KeyboardEvent): void => {

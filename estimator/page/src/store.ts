@@ -310,8 +310,15 @@ export class Store {
 
   private readValues(): void {
     const answer = this.guarded(() => this.engine.readCells(this.watched)) as { cells?: Cell[] };
-    if (answer.cells)
-      this.update({ values: new Map(answer.cells.map((cell) => [cell.asked, cell])) });
+    if (!answer.cells) return;
+    const { values } = this.state;
+    const kept = (cell: Cell): Cell => {
+      const old = values.get(cell.asked); // the same object is not drawn again
+      return old?.value === cell.value && old.text === cell.text && old.name === cell.name
+        ? old
+        : cell;
+    };
+    this.update({ values: new Map(answer.cells.map((cell) => [cell.asked, kept(cell)])) });
   }
 
   /** The whole report follows when the hand rests: inputs, checks, what matters most. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other sights of the open job: all numbers, traffic, the timeline, another job, and files of it.
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { errorText, firstError } from './engine';
 import { filesOf, SHEET_FILE, wordsOf, type Doc } from './document';
 import { Number_ } from './answers';
@@ -42,8 +42,39 @@ function Pending({ busy, error }: { busy: boolean; error: string | null }) {
 }
 
 export function ReportTab() {
-  const [store, state] = useStore();
-  const docs = new Map(state.report?.cells.map((cell) => [cell.name, cell]) ?? []);
+  const [store, state] = useStore(({ shape, values, report, pin, cell }) => [
+    shape,
+    values,
+    report,
+    pin,
+    cell,
+  ]);
+  const docs = useMemo(
+    () => new Map(state.report?.cells.map((cell) => [cell.name, cell.doc]) ?? []),
+    [state.report],
+  );
+  const made = useRef(new Map<string, { of: unknown[]; row: ComponentChildren }>());
+  // A row that would look the same is the same.
+  const rowOf = (name: string): ComponentChildren => {
+    const cell = state.values.get(name);
+    if (!cell || cell.value === null) return null;
+    const of = [cell, docs.get(name), state.pin, state.cell === cell.name];
+    const old = made.current.get(name);
+    if (old?.of.every((one, i) => one === of[i])) return old.row;
+    const row = (
+      <tr key={name}>
+        <th scope="row">
+          <Breakable text={name} />
+        </th>
+        <td class="right">
+          <Number_ store={store} state={state} cell={cell} />
+        </td>
+        <td>{docs.get(name)}</td>
+      </tr>
+    );
+    made.current.set(name, { of, row });
+    return row;
+  };
   const effects = (state.report?.sensitivity ?? [])
     .filter((one) => one.change !== null && Math.abs(one.change) >= 0.0005)
     .sort((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0))
@@ -77,25 +108,7 @@ export function ReportTab() {
         <section key={section.title}>
           <h3>{section.title}</h3>
           <table class="plain">
-            <tbody>
-              {section.cells.map((name) => {
-                const cell = state.values.get(name);
-                return (
-                  cell &&
-                  cell.value !== null && (
-                    <tr key={name}>
-                      <th scope="row">
-                        <Breakable text={name} />
-                      </th>
-                      <td class="right">
-                        <Number_ store={store} state={state} cell={cell} />
-                      </td>
-                      <td>{docs.get(name)?.doc}</td>
-                    </tr>
-                  )
-                );
-              })}
-            </tbody>
+            <tbody>{section.cells.map((name) => rowOf(name))}</tbody>
           </table>
         </section>
       ))}

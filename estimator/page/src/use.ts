@@ -6,12 +6,18 @@ import type { State, Store } from './store';
 
 export const StoreContext = createContext<Store>(null as unknown as Store);
 
-export function useStore(): [Store, State] {
+/** `reads` lists the parts of the state that are used: others may be older, and draw nothing anew. */
+export function useStore(reads?: (state: State) => unknown[]): [Store, State] {
   const store = useContext(StoreContext);
   const [state, set] = useState(store.state);
   useEffect(() => {
-    set(store.state); // it may have changed between the drawing and this effect
-    return store.subscribe(() => set(store.state));
+    const follow = (): void =>
+      set((old) => {
+        const [before, now] = [reads?.(old), reads?.(store.state) ?? []];
+        return before?.every((one, i) => one === now[i]) ? old : store.state;
+      });
+    follow(); // it may have changed between the drawing and this effect
+    return store.subscribe(follow);
   }, [store]);
   return [store, state];
 }
