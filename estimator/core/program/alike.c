@@ -5,9 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t bits_of(double value)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static bool same_bits(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return bits_of(a) == bits_of(b);
 }
 
 void st_alike_destroy(st_alike *alike)
@@ -16,6 +23,7 @@ void st_alike_destroy(st_alike *alike)
         return;
     free(alike->switches);
     free(alike->is_switch);
+    free(alike->masks);
     free(alike->list);
     free(alike);
 }
@@ -37,8 +45,10 @@ static st_alike *make(const st_program *program)
         return NULL;
     made->switches = calloc(inputs, sizeof *made->switches);
     made->is_switch = calloc(inputs, sizeof *made->is_switch);
+    made->masks = calloc(inputs, sizeof *made->masks);
     made->list = calloc(program->instruction_count + 1, sizeof *made->list);
-    if (made->switches != NULL && made->is_switch != NULL && made->list != NULL)
+    if (made->switches != NULL && made->is_switch != NULL && made->masks != NULL &&
+        made->list != NULL)
         return made;
     st_alike_destroy(made);
     return NULL;
@@ -48,13 +58,15 @@ static st_alike *make(const st_program *program)
 static bool has_same_switches(const st_program *program, st_alike *alike, const double *inputs)
 {
     const size_t count = program->sheet->input_count;
-    bool same = alike->rows > 0;
-    for (size_t i = 0; i < count && same; i++) /* almost always all of them: without jumps */
-        same = (!alike->is_switch[i]) | same_bits(alike->switches[i], inputs[i]);
+    uint64_t differs = alike->rows == 0;
+    for (size_t i = 0; i < count; i++) /* almost always none: without jumps */
+        differs |= (bits_of(alike->switches[i]) ^ bits_of(inputs[i])) & alike->masks[i];
+    const bool same = differs == 0;
     for (size_t i = 0; i < count && !same; i++) {
         alike->switches[i] = inputs[i];
         alike->is_switch[i] =
             program->sheet->inputs[i].type.kind != ST_TYPE_NUMBER || same_bits(inputs[i], 0);
+        alike->masks[i] = alike->is_switch[i] ? UINT64_MAX : 0;
     }
     return same;
 }

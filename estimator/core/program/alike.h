@@ -15,6 +15,7 @@ enum { ST_ALIKE_ROWS = 64 }; /* before their list pays */
 struct st_alike {
     double *switches;     /* per input: the value that it has had */
     bool *is_switch;      /* per input */
+    uint64_t *masks;      /* per input: the bits that may not differ */
     st_instruction *list; /* what the other inputs change; one of ST_OP_CONSTANT ends it */
     size_t rows;          /* that have had these switches */
     bool is_listed;
