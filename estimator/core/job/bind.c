@@ -182,12 +182,20 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
 /* ---- what nobody reads ---- */
 
 /* Files of models and clusters describe them for every sheet, and measurements are compared; what
- * else a job's own file says is meant to count, and so is all that is set. */
-static bool is_description(const char *path)
+ * else a job's own file says is meant to count, and so is all that is set. A config.json comes as
+ * settings of a job that neither is a file nor names a model. */
+static bool is_description(const st_job *job, const st_job_value *value)
 {
-    return strncmp(path, ST_KEY_MODEL ".", sizeof ST_KEY_MODEL) == 0 ||
-           strncmp(path, ST_KEY_CLUSTER ".", sizeof ST_KEY_CLUSTER) == 0 ||
-           strncmp(path, ST_KEY_MEASURED ".", sizeof ST_KEY_MEASURED) == 0;
+    static const char *const described[] = {ST_KEY_MODEL ".", ST_KEY_CLUSTER ".",
+                                            ST_KEY_MEASURED "."};
+    const size_t model = st_section_index(st_section_find(ST_KEY_MODEL));
+    const bool has_config =
+        st_text_or_empty(job->file)[0] == '\0' && job->section_names[model] == NULL;
+    const size_t count = value->origin != ST_ORIGIN_SET ? ST_COUNT(described) : has_config ? 1 : 0;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(value->path, described[i], strlen(described[i])) == 0)
+            return true;
+    return false;
 }
 
 /* No formula can read a text: names change no number, and who reads the sheet, the layer list or
@@ -364,8 +372,7 @@ st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
     (void)st_keys(&count);
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = &binder.job->values[i];
-        bool expected_to_count = value->origin == ST_ORIGIN_SET || !is_description(value->path);
-        if (!binder.key_read[i] && expected_to_count && !is_no_number(value) &&
+        if (!binder.key_read[i] && !is_description(job, value) && !is_no_number(value) &&
             !st_key_is_for_plugins(value->path) && st_job_is_own(binder.job, value))
             st_note(&binder.status,
                     st_report(binder.errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,

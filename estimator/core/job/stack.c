@@ -180,10 +180,14 @@ static void fill_keys(st_loader *loader, const st_job *values, st_stack *stack)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
-    bool recomputes = false;
+    /* A plan that repeats the recipe's word, as those that a search has found do, keeps its
+     * modules. */
+    const st_job_value *own = st_job_value_of(loader->job, ST_KEY_RECOMPUTE);
+    const st_job_value *theirs = st_job_value_of(values, ST_KEY_RECOMPUTE);
+    bool recomputes = own->origin != ST_ORIGIN_NONE &&
+                      (theirs->origin == ST_ORIGIN_NONE || strcmp(own->text, theirs->text) != 0);
     for (size_t i = 0; i < count && !recomputes; i++)
-        recomputes = loader->job->values[i].origin != ST_ORIGIN_NONE &&
-                     (is_recomputed(keys[i].path) || strcmp(keys[i].path, ST_KEY_RECOMPUTE) == 0);
+        recomputes = loader->job->values[i].origin != ST_ORIGIN_NONE && is_recomputed(keys[i].path);
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = &values->values[i];
         if (value->origin == ST_ORIGIN_NONE || (recomputes && is_recomputed(keys[i].path)))
