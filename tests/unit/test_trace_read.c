@@ -589,6 +589,58 @@ TEST_WITH(test_large, make_errors, drop_errors)
     free(name);
 }
 
+/* Keys in every order and with any blanks between them, more than the reader keeps; a process and
+ * thread like those before it but for one digit, and keys that other objects have. */
+TEST_WITH(test_shapes_of_events, make_errors, drop_errors)
+{
+    enum { EVENTS = 3000, KEYS = 8 };
+    static const char *const blanks[] = {"", " ", "\n", "\n    ", "  ", "\t"};
+    st_buffer text = {0};
+    uint64_t seed = 2385;
+    st_buffer_text(&text, "[");
+    for (int i = 0; i < EVENTS; i++) {
+        char keys[KEYS][128];
+        (void)snprintf(keys[0], sizeof keys[0], "\"ph\":\"X\"");
+        (void)snprintf(keys[1], sizeof keys[1], "\"cat\": \"kernel\"");
+        (void)snprintf(keys[2], sizeof keys[2], "\"name\":\"spin\"");
+        (void)snprintf(keys[3], sizeof keys[3], "\"pid\": %d", i % 7 == 0 ? 12345 : 12346);
+        (void)snprintf(keys[4], sizeof keys[4], "\"tid\":%d", 1234567 + i % 5);
+        (void)snprintf(keys[5], sizeof keys[5], "\"ts\": 1712195495%06d.385", 2 * i);
+        (void)snprintf(keys[6], sizeof keys[6], "\"dur\":%d.%d", i % 13, i % 10);
+        (void)snprintf(keys[7], sizeof keys[7],
+                       "\"args\": {%s\"key of more than forty bytes, which %d\": [%d], "
+                       "\"ts\": 1,%s\"correlation\": %d%s}",
+                       blanks[i % 6], i, i, blanks[i % 5], i, blanks[i % 4]);
+        for (int k = KEYS - 1; k > 0; k--) { /* in an order of its own */
+            char other[sizeof keys[0]];
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+            int with = i % 2 == 0 ? k : (int)(seed >> 33) % (k + 1);
+            memcpy(other, keys[k], sizeof other);
+            memmove(keys[k], keys[with], sizeof other);
+            memcpy(keys[with], other, sizeof other);
+        }
+        st_buffer_text(&text, i > 0 ? ",\n{" : "{");
+        for (int k = 0; k < KEYS; k++)
+            st_buffer_printf(&text, "%s%s%s", k > 0 ? "," : "", blanks[(i / 100 + k) % 6], keys[k]);
+        st_buffer_text(&text, "}");
+    }
+    st_buffer_text(&text, "]");
+    st_trace *trace = NULL;
+    assert_int_equal(st_trace_read_memory("t.json", text.data, text.length, NULL, &trace, *state),
+                     ST_OK);
+    assert_int_equal(trace->event_count, EVENTS);
+    for (int i = 0; i < EVENTS; i++) {
+        const st_trace_event *event = &trace->events[i];
+        assert_int_equal(event->correlation, i);
+        assert_int_equal(event->start_ns, INT64_C(1712195495000000385) + INT64_C(2000) * i);
+        assert_int_equal(event->duration_ns, i % 13 * 1000 + i % 10 * 100);
+        assert_int_equal(trace->tracks[event->track].process, i % 7 == 0 ? 12345 : 12346);
+        assert_int_equal(trace->tracks[event->track].number, 1234567 + i % 5);
+    }
+    st_trace_destroy(trace);
+    st_buffer_free(&text);
+}
+
 TEST_WITH(test_sorted, make_errors, drop_errors)
 {
     st_buffer text = {0};
