@@ -165,24 +165,6 @@ uint64_t st_do_launch(st_call *call)
     return launch_host(call, st_word(call, 0), &wanted);
 }
 
-/* cudaLaunchKernelExC(configuration, function, arguments) */
-uint64_t st_do_launch_ex(st_call *call)
-{
-    struct {
-        uint32_t grid[3];
-        uint32_t block[3];
-        uint64_t shared_bytes;
-        uint64_t stream;
-    } from;
-    memcpy(&from, st_pointer(call, 0), sizeof from);
-    launch wanted = {.shared_bytes = from.shared_bytes,
-                     .stream = from.stream,
-                     .arguments = {.list = st_word(call, 2)}};
-    memcpy(wanted.grid, from.grid, sizeof wanted.grid);
-    memcpy(wanted.block, from.block, sizeof wanted.block);
-    return launch_host(call, st_word(call, 1), &wanted);
-}
-
 /* cudaGraphAddKernelNode(node *, graph, dependencies, how many, parameters *), cuGraphAddKernelNode
  */
 uint64_t st_do_graph_kernel(st_call *call)
@@ -230,24 +212,24 @@ uint64_t st_do_launch_driver(st_call *call)
     return enqueue_loaded(call, call->taken[0], &wanted);
 }
 
-/* cuLaunchKernelEx(configuration, function, arguments, extra) */
-uint64_t st_do_launch_driver_ex(st_call *call)
+/* cudaLaunchKernelExC(configuration, function, arguments), cuLaunchKernelEx(..., x extra) */
+uint64_t st_do_launch_ex(st_call *call)
 {
     struct {
         uint32_t grid[3];
         uint32_t block[3];
-        uint32_t shared_bytes;
+        uint32_t shared_bytes; /* the runtime has 64 bits */
         uint64_t stream;
     } from;
     memcpy(&from, st_pointer(call, 0), sizeof from);
     launch wanted = {.shared_bytes = from.shared_bytes,
                      .stream = from.stream,
                      .arguments = {.list = st_word(call, 2)}};
-    if (wanted.arguments.list == 0)
+    if (wanted.arguments.list == 0 && call->entry->place['x' - 'a'] > 0)
         wanted.arguments.buffer = buffer_of(st_pointer(call, 3));
     memcpy(wanted.grid, from.grid, sizeof wanted.grid);
     memcpy(wanted.block, from.block, sizeof wanted.block);
-    return enqueue_loaded(call, call->taken[0], &wanted);
+    return launch_host(call, st_word(call, 1), &wanted);
 }
 
 uint64_t st_do_push_configuration(st_call *call)

@@ -232,17 +232,12 @@ static uint32_t capture_state(const st_object *stream)
     return stream->stream.capture == 0 ? 0 : stream->stream.invalid ? 2 : 1;
 }
 
-uint64_t st_do_is_capturing(st_call *call)
-{
-    const st_object *stream = call->stream;
-    return ST_PUT(call, 1, uint32_t, capture_state(stream));
-}
-
-/* (stream, status *, id *, ...): further results are left alone unless nothing is captured */
+/* (stream, status *, id *, ...): further results are left alone unless nothing is captured;
+ * the constant is 1 where there is only a status */
 uint64_t st_do_capture_info(st_call *call)
 {
     const st_object *stream = call->stream;
-    if (st_word(call, 2) != 0)
+    if (call->entry->constant == 0 && st_word(call, 2) != 0)
         (void)ST_PUT(call, 2, uint64_t, stream->stream.capture);
     return ST_PUT(call, 1, uint32_t, capture_state(stream));
 }
