@@ -279,7 +279,7 @@ TEST_OF(gains_are_told_against_the_step, fixture *own, set_up, tear_down)
     st_trace_ranking_result(&(st_trace_ranking){2.385, 40000000, gains, 2}, own->arena,
                             &own->result);
     write_forms(own);
-    SAYS(own, "40.000 ms as recorded; step time with each part 2.385 times as fast",
+    SAYS(own, "40.000 ms as recorded; window with each part 2.385 times as fast",
          "gemm 16.000 ms 30.000 ms -25.00 %", "host 39.000 ms -2.50 %");
     HAS(own, "\"change\": \"speed.gemm=2\", \"time_ns\": 16000000", "\"saved_ns\": 1000000");
 }

@@ -288,10 +288,10 @@ void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, s
     st_node *root = st_result_begin(result, arena);
     st_put_number(root, "speed", ranking->speed);
     st_put_ns(root, "before_ns", ranking->before_ns);
-    st_say(root, "%s as recorded; step time with each part %s times as fast\n\n",
+    st_say(root, "%s as recorded; window with each part %s times as fast\n\n",
            st_ms_text(ranking->before_ns, text, TEXT),
            st_number_print('g', 4, ranking->speed, (char[TEXT]){0}, TEXT));
-    st_table *table = st_say_columns(root, "*faster|>its time|>step after|>change");
+    st_table *table = st_say_columns(root, "*faster|>its time|>after|>change");
     st_node *rows = st_put_list(root, "gains");
     for (size_t i = 0; i < ranking->count; i++) {
         const st_trace_gain *gain = &ranking->gains[i];

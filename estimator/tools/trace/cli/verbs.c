@@ -791,7 +791,7 @@ static const cli_verb verb_rank = {
     CLI_VIEWS_TRACES(CLI_TRACE_OPERATORS, view_gains),
     .summary = "rank what shortens a recorded step most if it gets faster",
     .doc = "Runs 'trace whatif' for each class of kernels, for links, the host, launches and the "
-           "longest kernels, and lists the resulting step times, the most useful first.",
+           "longest kernels, and lists the resulting windows, the most useful first.",
     .examples = rank_examples,
     .options = rank_rows,
     .options_bytes = sizeof(rank_options),
