@@ -112,6 +112,16 @@ fine = fine and lt.cublasLtMatrixLayoutGetAttribute(layout, 4, ctypes.byref(numb
 said = []
 status = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(lambda stream, status, data: said.append((status, data)))
 fine = fine and runtime.cudaStreamAddCallback(None, status, ctypes.c_void_p(2385), 0) == 0 and said == [(0, 2385)]
+driver, module, function, rows = ctypes.CDLL('libcuda.so.1'), ctypes.c_void_p(), ctypes.c_void_p(), (ctypes.c_uint64 * 16)()
+fine = fine and driver.cuModuleLoad(ctypes.byref(module), b'unknown') == 0
+fine = fine and driver.cuModuleGetFunction(ctypes.byref(function), module, b'_Z4geluPfPKf') == 0
+fine = fine and [driver.cuFuncSetBlockShape(function, 128, 2, 1), driver.cuParamSetv(function, 0, ctypes.byref(block), 8),
+                 driver.cuParamSeti(function, 8, 14), driver.cuParamSetv(function, 4090, ctypes.byref(block), 8),
+                 driver.cuLaunchGrid(function, 17, 3)] == [0, 0, 0, 1, 0]
+rows[0], rows[1], rows[2], rows[4], rows[6] = 5, 2, 2, block.value, 4096
+rows[9], rows[10], rows[13], rows[14], rows[15] = 1, ctypes.addressof(rows), 8, 8, 3
+rows[7] = 0
+fine = fine and driver.cuMemcpy2D_v2(rows) == 0
 raise SystemExit(not fine)
 """
 with tempfile.TemporaryDirectory() as scratch:
@@ -119,9 +129,10 @@ with tempfile.TemporaryDirectory() as scratch:
     trace = os.path.join(scratch, 'trace.json')
     subprocess.run([STEPTIME, 'trace', 'import', os.path.join(scratch, 'run'), '-o', trace], capture_output=True, check=False)
     events = json.load(open(trace, encoding='utf-8'))['traceEvents'] if os.path.exists(trace) else []
-    sizes = [event['args'].get('MNK', event['args'].get('bytes')) for event in events if event.get('cat') == 'kernel']
+    sizes = [event['args'].get('MNK', event['args'].get('grid', event['args'].get('bytes'))) for event in events
+             if event.get('cat') in ('kernel', 'gpu_memcpy')]
     what = sorted(item['what'] for item in said.get('misuses', []))
-    if code != 0 or sizes != [[238, 238, 512], [256, 385, 385], 14 * 4 << 20] or what != [
+    if code != 0 or sizes != [[238, 238, 512], [256, 385, 385], 14 * 4 << 20, [17, 3, 1], 24] or what != [
             'invalid cuBLAS or cuDNN handle', 'invalid device', 'invalid event handle', 'invalid stream handle', 'invalid stream handle']:
         failures.append(f'the table of functions: {code} {sizes} {what} {errors}')
 # CUDA 11, and two GPUs in one process: products and sums are on their own ones.

@@ -78,17 +78,17 @@ uint64_t st_do_device_properties(st_call *call)
     return 0;
 }
 
-static uint32_t attribute_of(int32_t attribute)
+static uint32_t attribute_of(int32_t attribute, int32_t device)
 {
     for (const fact *row = facts; row < facts + FACTS; row++)
         if (row->attribute == attribute && attribute > 0)
-            return (uint32_t)value_of(row, 0);
+            return (uint32_t)value_of(row, device);
     return 0;
 }
 
 uint64_t st_do_device_attribute(st_call *call)
 {
-    return ST_PUT(call, 0, uint32_t, attribute_of(st_int(call, 1)));
+    return ST_PUT(call, 0, uint32_t, attribute_of(st_int(call, 1), st_int(call, 2)));
 }
 
 uint64_t st_do_set_device(st_call *call)

@@ -232,6 +232,49 @@ uint64_t st_do_launch_ex(st_call *call)
     return launch_host(call, st_word(call, 1), &wanted);
 }
 
+/* What cuFuncSetBlockShape and the like set for the launches of a function: constant 0 its block, 1
+ * its shared memory, 2 a whole number (offset, number), 3 an argument (offset, pointer, bytes). */
+uint64_t st_do_function_set(st_call *call)
+{
+    enum { BLOCK, SHARED, NUMBER, MOST_BYTES = 4096 };
+    st_object *of = call->taken[0];
+    uint64_t offset = st_word(call, 1);
+    uint64_t number = st_word(call, 2);
+    const bool is_number = call->entry->constant == NUMBER;
+    uint64_t bytes = is_number ? 4 : st_word(call, 3);
+    if (call->entry->constant == BLOCK) {
+        for (unsigned i = 0; i < 3; i++)
+            of->function.block[i] = (uint32_t)st_word(call, 1 + i);
+        return 0;
+    }
+    if (call->entry->constant == SHARED) {
+        of->function.shared_bytes = (uint32_t)offset;
+        return 0;
+    }
+    if (of->function.arguments == NULL)
+        of->function.arguments = calloc(1, MOST_BYTES);
+    const void *from = is_number ? &number : st_pointer(call, 2);
+    if (of->function.arguments == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    if (from == NULL || offset > MOST_BYTES || bytes > MOST_BYTES - offset)
+        return ST_CUDA_INVALID_VALUE;
+    memcpy(of->function.arguments + offset, from, bytes);
+    return 0;
+}
+
+/* cuLaunchGrid(function, width, height), cuLaunchGridAsync(..., stream), cuLaunch(function) */
+uint64_t st_do_launch_grid(st_call *call)
+{
+    const st_object *of = call->taken[0];
+    const void *arguments = of->function.arguments;
+    launch wanted = {.grid = {(uint32_t)st_role(call, 'w', 1), (uint32_t)st_role(call, 'h', 1), 1},
+                     .shared_bytes = of->function.shared_bytes,
+                     .stream = st_role(call, 's', 0)};
+    memcpy(wanted.block, of->function.block, sizeof wanted.block);
+    memcpy(&wanted.arguments.buffer, &arguments, sizeof arguments);
+    return enqueue_loaded(call, of, &wanted);
+}
+
 uint64_t st_do_push_configuration(st_call *call)
 {
     memcpy(call->thread->pushed, call->registers, 6 * sizeof(uint64_t));

@@ -66,6 +66,9 @@ typedef struct st_object {
             uint32_t name;       /* string */
             uint32_t parameters; /* place in the list of launches.c */
             uint64_t hash;       /* of the name */
+            uint32_t block[3];   /* of cuFuncSetBlockShape, as the next ones are of its like */
+            uint32_t shared_bytes;
+            unsigned char *arguments; /* NULL: none */
         } function;
         struct {
             uint64_t stream;

@@ -206,19 +206,25 @@ static void on_change(void)
         (void)dl_iterate_phdr(patch_object, NULL);
 }
 
+/* A function of nothing, with room up to the next one: functions begin at multiples of 16, and what
+ * is between is one long instruction that does nothing, or two. */
+static bool is_empty(const unsigned char *code, uint64_t address)
+{
+    static const unsigned char guard[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
+    if (memcmp(code, guard, sizeof guard) == 0)
+        code += sizeof guard;
+    bool returns = *code++ == 0xc3;
+    while (*code == 0x66 || *code == 0x2e)
+        code++;
+    return returns && address % 16 == 0 && code[0] == 0x0f && code[1] == 0x1f;
+}
+
 static int hook_loader(struct dl_phdr_info *loaded, size_t bytes, void *context)
 {
-    /* A function of nothing, with room up to the next one. */
-    static const unsigned char empty[] = {0xc3, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84};
-    static const unsigned char guarded[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xc3, 0x66,
-                                            0x66, 0x2e, 0x0f, 0x1f, 0x84};
-    const unsigned char *code = memory_at(_r_debug.r_brk);
     (void)bytes;
     (void)context;
     bool inside = holds(loaded, _r_debug.r_brk);
-    bool room =
-        memcmp(code, empty, sizeof empty) == 0 || memcmp(code, guarded, sizeof guarded) == 0;
-    if (!inside || !room)
+    if (!inside || !is_empty(memory_at(_r_debug.r_brk), _r_debug.r_brk))
         return inside;
     if (let_write(loaded, true))
         write_jump(_r_debug.r_brk, on_change);

@@ -202,6 +202,39 @@ uint64_t st_do_copy(st_call *call)
     return st_copy_run(call, &wanted);
 }
 
+/* cuMemcpy2D(CUDA_MEMCPY2D *, stream): memory of the host (type 1) or of the device, no arrays */
+uint64_t st_do_copy_plane(st_call *call)
+{
+    typedef struct plane_side {
+        uint64_t x, y;
+        uint64_t type;
+        uint64_t host, device, array, pitch;
+    } side;
+    struct {
+        side from, to;
+        uint64_t width, height;
+    } plane;
+    enum { HOST = 1, ARRAY = 3 };
+    memcpy(&plane, st_pointer(call, 0), sizeof plane);
+    const side *sides[] = {&plane.from, &plane.to};
+    uint64_t starts[2];
+    for (size_t i = 0; i < 2; i++) {
+        const uint32_t type = (uint32_t)sides[i]->type;
+        if (type == ARRAY)
+            return ST_CUDA_NOT_SUPPORTED;
+        starts[i] = (type == HOST ? sides[i]->host : sides[i]->device) +
+                    sides[i]->y * sides[i]->pitch + sides[i]->x;
+    }
+    st_copy wanted = {.to = starts[1],
+                      .from = starts[0],
+                      .bytes = plane.width,
+                      .rows = plane.height,
+                      .to_pitch = plane.to.pitch,
+                      .from_pitch = plane.from.pitch,
+                      .kind = 4};
+    return st_copy_run(call, &wanted);
+}
+
 /* Sets: t to, v value, z how many of the constant's bytes (1 without), h rows, stream. */
 uint64_t st_do_set(st_call *call)
 {
