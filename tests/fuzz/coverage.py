@@ -1,23 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How much of each reader its corpus reaches: coverage.py BUILD ROOT [--only NAME] [--grow FOLDER] [--update]
+"""How much of each reader its corpus reaches: coverage.py BUILD ROOT [--only NAME] [--grow FOLDER] [--update] [--list]
 
 BUILD was made with clang's -fprofile-instr-generate -fcoverage-mapping. Prints lines reached and all lines of
 the sources that read, by target. --grow takes those files of FOLDER/NAME, and of FOLDER itself, into the corpus
 that reach lines which nothing there does, smallest first. --update writes the table into docs/fuzzing.md.
-Exit status 1 where a reader is below the goal.
+
+Each function with lines that no corpus reaches has a row with the reason in unreached.csv; lines that handle exhausted
+memory need none. --list prints the lines. Exit status 1 where a function lacks its row, or a row its lines.
 """
 import argparse
+import bisect
 import concurrent.futures
+import csv
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
-GOAL_PERCENT = 85
+REASONS = ['unit', 'verb', 'passed', 'system', 'limit', 'excluded', 'input']  # docs/fuzzing.md has their meaning
+MEMORY = re.compile(r'MEMORY|out_of_memory|fail_memory|fault_memory|NOMEM|failed\b')
+FEW = 4  # lines of a block that does nothing else
+ALLOCATES = re.compile(r'(alloc|strdup|_copy|_printf|_create|_grow|_append|_text|_take|APPEND|open_memstream)\w*\(')
 MOST_BYTES = 16384  # of a file that is taken into a corpus
 
 # What each target is there for; other code that it runs into is another target's.
@@ -95,6 +103,7 @@ class Target:
         self.program = build / 'tests/fuzz' / ('fuzz_' + name)
         self.library = build / 'tests/libsteptime-tests.so'
         self.corpus = root / 'tests/fuzz/corpus' / name
+        self.functions = {}
 
     def lines(self, folder):
         """Lines that the files of a folder reach, and all lines, as (source, line)."""
@@ -108,8 +117,9 @@ class Target:
             subprocess.run(['llvm-profdata', 'merge', '-sparse', '-o', whole, *pathlib.Path(work).glob('*.raw')],
                            check=True)
             shown = subprocess.run(['llvm-cov', 'export', '-format=lcov', '-instr-profile', whole, self.program,
-                                    '-object', self.library], check=True, stdout=subprocess.PIPE).stdout.decode()
-        return parse(shown, READERS[self.name])
+                                    '-object', self.library, *[str(self.root / source) for source in READERS[self.name]]],
+                                   check=True, stdout=subprocess.PIPE).stdout.decode()
+        return parse(shown, READERS[self.name], self.functions)
 
     def reached(self, file):
         with tempfile.TemporaryDirectory() as folder:
@@ -135,13 +145,16 @@ class Target:
         return taken
 
 
-def parse(text, sources):
-    """Lines of an lcov report of these sources that were run, and all of them."""
+def parse(text, sources, functions=None):
+    """Lines of an lcov report of these sources that were run, and all of them; where functions begin."""
     run, whole, source = set(), set(), None
     for line in text.splitlines():
         if line.startswith('SF:'):
             source = os.path.normpath(line[3:])  # "./BUILD/../estimator/plan/sweep/axis.c"
             source = source if source in sources else None
+        elif line.startswith('FN:') and source is not None and functions is not None:
+            number, name = line[3:].split(',')[:2]
+            functions.setdefault(source, {})[int(number)] = name.split(':')[-1]
         elif line.startswith('DA:') and source is not None:
             number, count = line[3:].split(',')[:2]
             whole.add((source, int(number)))
@@ -150,12 +163,75 @@ def parse(text, sources):
     return run, whole
 
 
+def is_memory(text, block):
+    """Whether unreached lines handle exhausted memory: they say so, or stand behind a check of what was allocated."""
+    if len(block) > FEW:
+        return False
+    if MEMORY.search(' '.join(text[number - 1] for number in block)):
+        return True
+    before = ' '.join(line.strip() for line in text[max(0, block[0] - 7):block[0] - 1])
+    condition = before.rpartition('if (')[2]
+    checked = re.findall(r'([\w.>-]+) == NULL|!([\w.>-]+)\b', condition)
+    names = [one or other for one, other in checked]
+    return any(re.search(re.escape(name.split('->')[-1].split('.')[-1]) + r'\b[^;]*=[^=;][^;]*' + ALLOCATES.pattern, before + condition)
+               for name in names)
+
+
+def entered(functions, run, whole):
+    """Lines of the functions that the target enters; others are those of writers and of other callers."""
+    begins = {source: sorted(numbers) for source, numbers in functions.items()}
+
+    def function(line):
+        return line[0], bisect.bisect(begins.get(line[0], []), line[1])
+    known = {function(line) for line in run}
+    return {line for line in whole if function(line) in known}
+
+
+def unreached(root, functions, run, whole):
+    """{(source, function): lines} that no input reaches, but for those that handle exhausted memory."""
+    found = {}
+    for source, begins in functions.items():
+        text = (root / source).read_text(encoding='utf-8').split('\n')
+        numbers = sorted(begins)
+        blocks = []
+        for number in sorted(line for name, line in whole - run if name == source):
+            if not text[number - 1].strip(' {}'):
+                continue
+            same = blocks and number - blocks[-1][-1] <= 2 and bisect.bisect(numbers, number) == bisect.bisect(numbers, blocks[-1][-1])
+            if same:
+                blocks[-1].append(number)
+            else:
+                blocks.append([number])
+        for block in blocks:
+            if not is_memory(text, block):
+                place = bisect.bisect(numbers, block[0])
+                name = begins[numbers[place - 1]] if place else '?'
+                found.setdefault((source, name), []).extend(block)
+    return found
+
+
+def check_rows(root, found, sources):
+    """What is wrong with the table of reasons."""
+    with open(root / 'tests/fuzz/unreached.csv', encoding='utf-8', newline='') as table:
+        rows = {(row['source'], row['function']): row['reason'] for row in csv.DictReader(table)}
+    for (source, name), lines in sorted(found.items()):
+        if (source, name) not in rows:
+            yield f'{source}:{lines[0]}: {name} has {len(lines)} lines that no corpus reaches: add an input or a row'
+    for (source, name), reason in rows.items():
+        if reason not in REASONS:
+            yield f"unreached.csv: '{reason}' is none of {', '.join(REASONS)}"
+        if source in sources and (source, name) not in found:
+            yield f'unreached.csv: {source}, {name}: corpora reach every line: remove the row'
+
+
 def measure(build, root, name, pool):
     target = Target(build, root, name)
     taken = target.grow(pool) if pool is not None else []
     run, whole = target.lines(target.corpus)
     files = [path for path in target.corpus.iterdir() if path.is_file()]
-    return {'name': name, 'reached': len(run), 'lines': len(whole), 'files': len(files),
+    missed = unreached(root, target.functions, run, whole)
+    whole = entered(target.functions, run, whole)
+    return {'name': name, 'unreached': missed, 'reached': len(run), 'lines': len(whole), 'files': len(files),
             'bytes': sum(path.stat().st_size for path in files), 'taken': taken}
 
 
@@ -179,6 +255,7 @@ def main():
     parser.add_argument('--only')
     parser.add_argument('--grow', type=pathlib.Path)
     parser.add_argument('--update', action='store_true')
+    parser.add_argument('--list', action='store_true')
     given = parser.parse_args()
     build, root = given.build.resolve(), given.root.resolve()
     names = [name for name in sorted(READERS) if given.only in (None, name)]
@@ -189,15 +266,23 @@ def main():
             print(f'{row["name"]:18}{row["reached"]:6} of{row["lines"]:6} lines{percent(row):6.1f} %'
                   f'{row["files"]:6} files{row["bytes"]:9} bytes{"  + " + " ".join(row["taken"]) if row["taken"] else ""}',
                   flush=True)
-    below = [row['name'] for row in rows if percent(row) < GOAL_PERCENT]
-    print(f'{len(rows) - len(below)} of {len(rows)} readers at {GOAL_PERCENT} % or more'
-          f'{"; below: " + ", ".join(below) if below else ""}')
+    found = {}
+    for row in rows:
+        found.update(row['unreached'])
+    faults = list(check_rows(root, found, {source for name in names for source in READERS[name]}))
+    print(f'{sum(map(len, found.values()))} lines of {len(found)} functions are reached by no corpus, each for a reason; '
+          f'{len(faults)} faults in the table of reasons')
+    for fault in faults:
+        print(fault)
+    if given.list:
+        for (source, name), lines in sorted(found.items()):
+            print(f'{source} {name}: {" ".join(map(str, lines))}')
     if given.update:
         page = root / 'docs/fuzzing.md'
         head, rest = page.read_text(encoding='utf-8').split(MARKS[0])
         page.write_text(head + MARKS[0] + '\n'.join(table(rows)) + '\n' + MARKS[1] + rest.split(MARKS[1])[1],
                         encoding='utf-8')
-    return 1 if below else 0
+    return 1 if faults else 0
 
 
 sys.exit(main())
