@@ -138,6 +138,11 @@ TEST_WITH(summaries_that_make_no_sense_are_refused, make_shelf, drop_shelf)
          "otherwise: TEXT}"},
         {ST_ERR_NAME, "  rests: [{rests: r, on: [p], sizes: [T]}]\n",
          "'T' in the summary is not a family over one enumeration"},
+        {ST_ERR_VALUE,
+         "  rests: [{rests: r, on: "
+         "[p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,p,"
+         "p]}]\n",
+         "of {rests: NOUN, on: [INPUT], sizes: [FAMILY]}, each of fewer than 32 names"},
         {ST_ERR_NAME, "  rests: [{rests: r, on: [T]}]\n", "'T' in the summary is not an input"},
         {ST_ERR_NAME, "  rests: [{rests: r, on: [{p: q}]}]\n", "'' in the summary is not an"},
         {ST_ERR_VALUE, "  rests: [{rests: r, sizes: [M]}]\n",
