@@ -102,14 +102,28 @@ static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
 }
 #endif
 
-/* A model given as a list of layers, which the default sheet does not read. */
-static bool has_layer_list(const cli_run *run, const char *model)
+/* The list of layers that gives the model, which the default sheet does not read; else NULL. */
+static const st_yaml_node *layer_list_of(const cli_run *run, const char *model)
 {
     const st_yaml_node *root = NULL;
-    return !is_json(model) &&
-           st_paths_read_yaml(run->paths, ST_FOLDER_MODELS, model, run->arena, &root, NULL) ==
-               ST_OK &&
-           st_yaml_get(root, "layer_list") != NULL;
+    return is_json(model) || st_paths_read_yaml(run->paths, ST_FOLDER_MODELS, model, run->arena,
+                                                &root, NULL) != ST_OK
+               ? NULL
+               : st_yaml_get(root, "layer_list");
+}
+
+/* Whether its layers are counted per sample, as those of images are: it has no sequences. */
+static bool counts_samples(const cli_run *run, const st_yaml_node *list)
+{
+    st_source source = {0};
+    const st_yaml_node *root = NULL;
+    if (list == NULL || list->kind != ST_YAML_SCALAR ||
+        st_paths_read(run->paths, ST_FOLDER_LAYERS, list->text, list->place, run->arena, &source,
+                      NULL) != ST_OK ||
+        st_yaml_read(&source, run->arena, &root, NULL) != ST_OK)
+        return false;
+    const st_yaml_node *unit = st_yaml_get(root, "unit");
+    return unit != NULL && unit->kind == ST_YAML_SCALAR && strcmp(unit->text, "sample") == 0;
 }
 
 /* ---- the batch ---- */
@@ -124,8 +138,8 @@ static uint64_t usual_batch(uint64_t sequence, uint64_t gpus)
     return (wanted + step - 1) / step * step;
 }
 
-/* Missing values are assumed and listed with the result. */
-static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
+/* Missing values are assumed and listed with the result. Samples without sequences are as many. */
+static st_status add_batch(cli_run *run, const char *gpus, bool has_sequences, cli_texts *texts)
 {
     cli_asked *asked = &run->common.asked;
     st_status status = ST_OK;
@@ -135,7 +149,14 @@ static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
     uint64_t many = counts ? strtoull(gpus, NULL, 10) : 0;
     uint64_t batch =
         asked->batch > 0 ? asked->batch : usual_batch(sequence, many <= MOST_GPUS ? many : 0);
-    if (!is_set(run, ST_KEY_BATCH_SEQUENCE)) {
+    if (!has_sequences && asked->sequence > 0)
+        return cli_wrong_use(run,
+                             st_errors_text(run->errors,
+                                            "--sequence does not apply to model '%s', whose layers "
+                                            "are counted per sample",
+                                            asked->model),
+                             "leave it out");
+    if (has_sequences && !is_set(run, ST_KEY_BATCH_SEQUENCE)) {
         status = add_count(run, texts, ST_KEY_BATCH_SEQUENCE, sequence);
         if (status == ST_OK && asked->sequence == 0)
             status = add_count(run, &asked->assumed, "--sequence", sequence);
@@ -253,14 +274,14 @@ st_status cli_job_read(cli_run *run, const char *gpus)
     if (status == ST_OK)
         status = is_json(asked->model) ? import_model(run, asked->model, &texts)
                                        : add_set(run, &texts, "model", asked->model);
-    if (status == ST_OK && run->common.sheet == NULL && !is_set(run, ST_KEY_SHEET) &&
-        has_layer_list(run, asked->model)) {
+    const st_yaml_node *layers = status == ST_OK ? layer_list_of(run, asked->model) : NULL;
+    if (layers != NULL && run->common.sheet == NULL && !is_set(run, ST_KEY_SHEET)) {
         status = add_set(run, &texts, ST_KEY_SHEET, LAYER_SHEET);
         if (status == ST_OK)
             status = add_set(run, &run->common.asked.assumed, "--sheet", LAYER_SHEET);
     }
     if (status == ST_OK)
-        status = add_batch(run, gpus, &texts);
+        status = add_batch(run, gpus, !counts_samples(run, layers), &texts);
     for (size_t i = 0; i < run->common.sets.count && status == ST_OK; i++)
         status = cli_add_text(run, &texts, run->common.sets.items[i]);
     if (status == ST_OK)

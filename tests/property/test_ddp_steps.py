@@ -39,7 +39,7 @@ KEYS = {
     "constants.framework_memory": ("framework", lambda random, job: random.wide(1e8, 1e10), 2.5e9),
     "constants.fragmentation": ("fragments", lambda random, job: 1 + random.random(), 1.04),
     "constants.memory_efficiency": ("reached", lambda random, job: random.one_in(2) * random.uniform(0.3, 1), 0),
-    "constants.kernel_launch": ("launch", lambda random, job: random.one_in(2) * random.wide(1e-6, 1e-3), 0),
+    "constants.kernel_launch": ("launch", lambda random, job: random.one_in(2) * random.wide(1e-6, 1e-3), 13.3e-6),
     "variance.slow": ("slowest", lambda random, job: random.one_in(2) * (1 + random.random()), None),
     "variance.jitter": ("jitter", lambda random, job: random.one_in(2) * random.wide(0.01, 0.2), None),
 }
