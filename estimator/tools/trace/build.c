@@ -33,13 +33,23 @@ typedef struct slot {
     bool lags;         /* its own task may begin as soon as there is room */
 } slot;
 
+/* A GPU task that waits for one of another stream: events, and the place among dependencies. */
+typedef struct wait {
+    uint32_t task;
+    uint32_t before;
+    uint32_t place;
+} wait;
+
+ST_COMPARE(compare_waits, wait, ST_RISING(task) ST_RISING(place));
+
 typedef struct rank_build {
     const st_order *order;
     st_trace_rank *out;
     st_dependencies dependencies;
-    uint32_t rank;         /* of the graph */
-    int64_t shift_ns;      /* from times of the file to those of the graph */
-    st_lists waits;        /* by event: dependencies, on GPU tasks of other streams */
+    uint32_t rank;    /* of the graph */
+    int64_t shift_ns; /* from times of the file to those of the graph */
+    wait *waits;      /* on GPU tasks of other streams, by the task that waits; ended */
+    size_t wait_count;
     uint32_t *instance_of; /* by event: an instance of the graph, or 0; NULL: there are none */
     int64_t *transfer_ns;  /* by event, in an instance */
     uint32_t *before;      /* by event: the task before it on its stream */
@@ -223,8 +233,7 @@ typedef struct thread_builder {
     int64_t cursor_ns; /* built up to here */
 } thread_builder;
 
-/* --- cuts
- * ----------------------------------------------------------------------------------------- */
+/* --- cuts --- */
 
 static void add_cut(thread_builder *t, const cut *one)
 {
@@ -316,8 +325,7 @@ static void cut_at_steps(thread_builder *t)
 
 ST_COMPARE(compare_cuts, cut, ST_RISING(track) ST_RISING(time_ns) ST_RISING(kind) ST_RISING(item));
 
-/* --- tasks
- * ---------------------------------------------------------------------------------------- */
+/* --- tasks --- */
 
 static void add_host(thread_builder *t, int64_t duration_ns)
 {
@@ -506,8 +514,7 @@ static const int64_t NOT_RECORDED = INT64_MAX - 1;
 /* No launch into an empty stream takes longer: docs/traces.md lists the lags of GPUs. */
 static const int64_t MOST_LAG_NS = 100000;
 
-/* --- times
- * ---------------------------------------------------------------------------------------- */
+/* --- times --- */
 
 /* A time of the rank's file as one of the graph. */
 static int64_t at(const rank_build *r, int64_t time_ns)
@@ -524,8 +531,7 @@ static int64_t quantile(int64_t *values, size_t count, double share)
     return values[(size_t)(share * (double)(count - 1))];
 }
 
-/* --- GPU tasks
- * ------------------------------------------------------------------------------------ */
+/* --- GPU tasks --- */
 
 static uint32_t add_name(builder *b, const char *text)
 {
@@ -560,10 +566,12 @@ static int64_t lag_of(const rank_build *r, uint32_t task)
     return lag > 0 ? lag : 0;
 }
 
-/* The task that is waited for, by a place in the waits of a rank. */
-static uint32_t waited_for(const rank_build *r, uint32_t place)
+/* The first wait of a task; those behind it with the same task are its own, too. */
+static const wait *waits_of(const rank_build *r, uint32_t task)
 {
-    return r->dependencies.items[r->waits.items[place]].before;
+    size_t low = 0;
+    ST_BISECT(low, r->wait_count, r->waits[middle].task < task);
+    return r->waits + low;
 }
 
 /* When all that the task is known to wait for was over, in the recording. */
@@ -575,8 +583,8 @@ static int64_t ready_ns(const rank_build *r, uint32_t task, int64_t stream_end_n
         int64_t launched = launched_ns(r, task) + lag_of(r, task);
         ready = launched > ready ? launched : ready;
     }
-    for (uint32_t i = r->waits.starts[task]; i < r->waits.starts[task + 1]; i++) {
-        int64_t end = st_trace_end_ns(&events[waited_for(r, i)]);
+    for (const wait *one = waits_of(r, task); one->task == task; one++) {
+        int64_t end = st_trace_end_ns(&events[one->before]);
         ready = end > ready ? end : ready;
     }
     return ready;
@@ -646,15 +654,13 @@ static int64_t usual_delay(const rank_build *r, uint32_t task, uint32_t before, 
     const st_order *order = r->order;
     uint32_t call = order->call_of[task];
     int64_t graph_ns = INT64_MIN;
-    if (call != ST_TRACE_NONE) {
-        if (before != ST_TRACE_NONE && order->call_of[before] == call)
-            graph_ns = st_trace_end_ns(&order->trace->events[before]);
-        for (uint32_t i = r->waits.starts[task]; i < r->waits.starts[task + 1]; i++) {
-            uint32_t other = waited_for(r, i);
-            int64_t end = st_trace_end_ns(&order->trace->events[other]);
-            if (order->call_of[other] == call && end > graph_ns)
-                graph_ns = end;
-        }
+    if (before != ST_TRACE_NONE && order->call_of[before] == call)
+        graph_ns = st_trace_end_ns(&order->trace->events[before]);
+    for (const wait *one = waits_of(r, task); one->task == task; one++) {
+        uint32_t other = one->before;
+        int64_t end = st_trace_end_ns(&order->trace->events[other]);
+        if (order->call_of[other] == call && end > graph_ns)
+            graph_ns = end;
     }
     if (graph_ns >= ready_ns || (queued && graphs))
         return INT64_MAX;
@@ -666,9 +672,9 @@ static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t 
                          uint32_t before, int64_t *stream_end_ns)
 {
     const st_trace_event *e = &r->order->trace->events[event];
-    bool launched = r->order->call_of[event] != ST_TRACE_NONE;
-    bool waits = r->waits.starts[event + 1] > r->waits.starts[event];
-    bool pinned = !launched && before == ST_TRACE_NONE && !waits;
+    uint32_t call = r->order->call_of[event];
+    bool waits = waits_of(r, event)->task == event;
+    bool pinned = call == ST_TRACE_NONE && before == ST_TRACE_NONE && !waits;
     int64_t ready = ready_ns(r, event, *stream_end_ns);
     int64_t start = e->start_ns > *stream_end_ns ? e->start_ns : *stream_end_ns;
     int64_t end = st_trace_end_ns(e) > start ? st_trace_end_ns(e) : start;
@@ -681,7 +687,6 @@ static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t 
                          .instance = instance,
                          .earliest_ns = pinned ? at(r, start) : 0};
     st_task_id first = ST_TASK_NONE;
-    uint32_t call = r->order->call_of[event];
     r->out->unlaunched += call == ST_TRACE_NONE;
     if (call != ST_TRACE_NONE && r->out->hosts != NULL)
         r->out->hosts[event] = r->cut_of_call[call];
@@ -698,13 +703,12 @@ static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t 
     *stream_end_ns = end;
     /* The first task of a GPU task: its delay, or itself. */
     const st_task_id wait_first = first != ST_TASK_NONE ? first : r->out->tasks[event];
-    uint32_t wait_call = r->order->call_of[event];
-    if (wait_call != ST_TRACE_NONE)
-        add_edge(b, r->lag_of_call[wait_call], wait_first, ST_EDGE_LAUNCH);
-    for (uint32_t i = r->waits.starts[event]; i < r->waits.starts[event + 1]; i++) {
-        const st_trace_event *other = &r->order->trace->events[waited_for(r, i)];
+    if (call != ST_TRACE_NONE)
+        add_edge(b, r->lag_of_call[call], wait_first, ST_EDGE_LAUNCH);
+    for (const wait *one = waits_of(r, event); one->task == event; one++) {
+        const st_trace_event *other = &r->order->trace->events[one->before];
         if ((b->without & ST_GRAPH_WITHOUT_STREAMS) == 0 || other->class_ == ST_TRACE_COMMUNICATION)
-            add_late_edge(b, r, waited_for(r, i), wait_first, ST_EDGE_STREAM);
+            add_late_edge(b, r, one->before, wait_first, ST_EDGE_STREAM);
     }
 }
 
@@ -780,8 +784,8 @@ static void wait_for_begin(builder *b, const rank_build *r, uint32_t event, st_t
         add_edge(b, r->out->tasks[before], waiter, kind);
     if (call != ST_TRACE_NONE)
         add_edge(b, r->lag_of_call[call], waiter, kind);
-    for (uint32_t k = r->waits.starts[event]; k < r->waits.starts[event + 1]; k++)
-        add_edge(b, r->out->tasks[waited_for(r, k)], waiter, kind);
+    for (const wait *one = waits_of(r, event); one->task == event; one++)
+        add_edge(b, r->out->tasks[one->before], waiter, kind);
 }
 
 /* Edges and blockers that had to wait until all tasks of the rank are there. */
@@ -852,6 +856,7 @@ static void build_rank(builder *b, rank_build *r)
         if (room != NULL && room->lags)
             add_late_edge(b, r, room->frees, r->lag_of_call[call], ST_EDGE_QUEUE);
     }
+    st_order_free(&b->orders[r - b->ranks]);
     for (uint32_t t = 0; t < r->order->trace->track_count; t++) {
         const st_lists *stream_tasks = &r->order->by_start;
         char name[64];
@@ -871,15 +876,7 @@ static void build_rank(builder *b, rank_build *r)
     end_rank(b, r, first);
 }
 
-/* --- ranks
- * ---------------------------------------------------------------------------------------- */
-
-/* The GPU task that waits for one on another stream. */
-static uint32_t waiter_of(const void *context, uint32_t item)
-{
-    const st_dependency *one = &((const st_dependencies *)context)->items[item];
-    return one->kind == ST_DEPEND_STREAM ? one->after : ST_TRACE_NONE;
-}
+/* --- ranks --- */
 
 static void allocate_rank(builder *b, rank_build *r)
 {
@@ -894,8 +891,14 @@ static void allocate_rank(builder *b, rank_build *r)
         r->transfer_ns = st_xalloc(b->scratch, events, sizeof *r->transfer_ns);
         r->before = st_xalloc(b->scratch, events, sizeof *r->before);
     }
-    st_lists_make(&r->waits, r->order->trace->event_count, r->dependencies.count, waiter_of,
-                  &r->dependencies, b->scratch);
+    r->waits = st_xalloc(b->scratch, r->dependencies.count + 1, sizeof *r->waits);
+    for (uint32_t i = 0; i < r->dependencies.count; i++) {
+        const st_dependency *one = &r->dependencies.items[i];
+        if (one->kind == ST_DEPEND_STREAM)
+            r->waits[r->wait_count++] = (wait){one->after, one->before, i};
+    }
+    st_sort(r->waits, r->wait_count, sizeof *r->waits, compare_waits);
+    r->waits[r->wait_count].task = ST_TRACE_NONE; /* ends the last list */
     for (size_t i = 0; i < events; i++)
         r->lag_of_call[i] = r->cut_of_call[i] = ST_TASK_NONE;
 }

@@ -393,9 +393,7 @@ static void align_clocks(collator *c, bool *known)
     free(differences);
 }
 
-/* --- instances
- * ------------------------------------------------------------------------------------
- */
+/* --- instances --- */
 
 /* One kernel per rank, at least two; without metadata all of one name. */
 static bool may_meet(const collator *c, size_t first, size_t count)
@@ -518,7 +516,7 @@ void st_collate(const st_order *orders, size_t count, st_arena *arena, st_collat
 {
     *collation = (st_collation){0};
     collator c = {.orders = orders, .count = count, .arena = arena, .made = collation};
-    for (uint32_t rank = 0; rank < count; rank++)
+    for (uint32_t rank = 0; rank < count && count > 1; rank++)
         add_rank(&c, rank);
     if (count > 2)
         infer_groups(&c);

@@ -1045,7 +1045,7 @@ void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dep
      * recorded: once that is over they only do their own work, as mapping memory, loading a
      * library, or what the profiler does when it stops. Of CUDA graphs nodes may be missing. */
     bool open = false;
-    f.is_known = st_xalloc(f.arena, f.trace->event_count + 1, sizeof *f.is_known);
+    f.is_known = st_xcalloc(f.trace->event_count + 1, sizeof *f.is_known);
     for (uint32_t i = 0; i < f.trace->event_count; i++) {
         open = open || leaves_out(&f, i);
         if (f.trace->events[i].kind != ST_TRACE_CALL || !is_known(&f.trace->events[i]))
@@ -1066,6 +1066,7 @@ void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dep
             see_call(&f, &thread, calls->items[calls->starts[t] + i]);
         see_queries(&f, &thread);
     }
+    free(f.is_known);
     const uint32_t *starts = order->call_tasks.starts;
     for (size_t call = 0; call < order->trace->event_count; call++) {
         graph_launch one = {.order = order, .first = starts[call], .end = starts[call + 1]};

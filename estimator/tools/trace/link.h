@@ -93,6 +93,7 @@ typedef struct st_order {
     st_lists by_launch;    /* by launch */
     st_lists thread_calls; /* calls of a thread, by start */
     st_lists call_tasks;   /* GPU tasks of a call (by event), by start */
+    st_arena *of_calls;    /* these two lists */
     int64_t start_ns;      /* window */
     int64_t end_ns;
     size_t gpu_count;
@@ -101,6 +102,7 @@ typedef struct st_order {
 void st_order_make(const st_trace *trace, st_arena *arena, st_order *order);
 /* Warns where calls of tasks are missing. */
 void st_order_judge(const st_order *order, st_errors *errors);
+/* Gives back links and lists of calls; lists of GPU tasks stay in the arena. */
 void st_order_free(st_order *order);
 
 /* When a GPU task was launched; without a call, at the earliest. */

@@ -149,10 +149,11 @@ void st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
     st_lists_make(&order->by_start, trace->track_count, trace->event_count, stream_of, order,
                   arena);
     find_unlaunched(order);
+    order->of_calls = st_xarena();
     st_lists_make(&order->thread_calls, trace->track_count, trace->event_count, thread_of, order,
-                  arena);
+                  order->of_calls);
     st_lists_make(&order->call_tasks, trace->event_count, trace->event_count, launch_of, order,
-                  arena);
+                  order->of_calls);
     order->by_launch = order->by_start;
     if (!starts_as_launched(order))
         sort_by_launch(order);
@@ -172,6 +173,8 @@ void st_order_free(st_order *order)
 {
     st_links_free(&order->calls);
     st_links_free(&order->syncs);
+    st_arena_destroy(order->of_calls);
+    order->of_calls = NULL;
 }
 
 /* How many tasks of a stream were launched before a time. */
