@@ -9,7 +9,6 @@
 
 #include "base/result.h"
 #include "estimate/estimate_internal.h"
-#include "estimate/summary_values.h"
 
 typedef struct st_brief {
     bool cite;  /* with sources */
@@ -19,9 +18,5 @@ typedef struct st_brief {
 /* Text alone. `estimate` has run, with its effects; `errors` has the warnings. */
 st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted, st_errors *errors,
                             st_arena *arena, st_result *result) ST_NODISCARD;
-
-/* What the summary wants measured and the job leaves to defaults that move the first shown value,
- * with the sizes that it prices. */
-void st_rests_put(const st_estimate *estimate, const st_summary_values *values, st_node *root);
 
 #endif

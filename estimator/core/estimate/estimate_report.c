@@ -9,11 +9,11 @@
 #include "base/error_report.h"
 
 #include "base/chars.h"
-#include "estimate/brief_report.h"
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
+#include "estimate/rests_on_defaults.h"
 #include "job/keys.h"
 #include "plugin/refine_parse.h"
 #include "sheet/type_write.h"
