@@ -29,7 +29,7 @@ static void add_sizes(const st_estimate *estimate, const st_summary_values *valu
     st_put_text(row, "name", members->values[member]);
     st_put_text(row, "sizes", sizes);
     char *name = st_arena_printf(arena, "%s", members->values[member]);
-    for (char *at = name; at != NULL && (at = strchr(at, '_')) != NULL;)
+    for (char *at = name == NULL ? NULL : strchr(name, '_'); at != NULL; at = strchr(at, '_'))
         *at = ' ';
     st_text_add(arena, line, ", ", "%s %s", st_or_none(name), st_or_none(sizes));
 }
