@@ -70,7 +70,7 @@ struct st_graph {
     uint32_t *resource;
     uint32_t *name;
     uint32_t *instance;   /* NULL while no task meets others; not once sealed */
-    st_task_id *previous; /* on the same resource */
+    st_task_id *previous; /* on the same resource; once sealed */
     uint16_t *category;
 
     /* edges as added, until sealed */
@@ -131,14 +131,28 @@ st_status st_graph_list_members(st_graph *graph, st_errors *errors) ST_NODISCARD
 st_status st_graph_report_cycle(st_graph *graph, const uint32_t *waits, size_t ordered,
                                 st_errors *errors) ST_NODISCARD;
 
+/* What follows each task, from the predecessors that a graph keeps once it is sealed. */
+typedef struct st_successors {
+    uint32_t *first; /* those of task i by edges are items[first[i]] ... */
+    st_task_id *items;
+    st_task_id *next;  /* on the same resource */
+    uint32_t *waits;   /* how many predecessors a task has */
+    uint32_t *missing; /* how many members, by instance */
+} st_successors;
+
+/* In `arena`; false when out of memory. */
+bool st_graph_successors(const st_graph *graph, st_arena *arena, st_successors *after);
+
 struct st_replay {
     const st_graph *graph;
-    int64_t *ready_ns;
-    int64_t *start_ns;
+    int64_t *ready_ns; /* NULL where no task meets others: ends of predecessors say it */
+    int64_t *start_ns; /* the same */
     int64_t *end_ns;
     int64_t last_ns;
 };
 
+int64_t st_replay_ready_ns(const st_replay *replay, st_task_id task);
+int64_t st_replay_start_ns(const st_replay *replay, st_task_id task);
 st_status st_replay_too_late(const st_graph *graph, st_task_id task, st_errors *errors);
 
 #endif

@@ -41,14 +41,55 @@ static bool list_before(st_graph *graph)
     return true;
 }
 
+/* Program order: each task's predecessor on its resource. */
+static bool list_previous(st_graph *graph)
+{
+    graph->previous = malloc((graph->task_count + 1) * sizeof(*graph->previous));
+    if (graph->previous == NULL)
+        return false;
+    for (size_t i = 0; i < graph->resource_count; i++)
+        graph->resources[i].last = ST_TASK_NONE;
+    for (size_t i = 0; i < graph->task_count; i++) {
+        st_task_id *last = &graph->resources[graph->resource[i]].last;
+        graph->previous[i] = *last;
+        *last = (st_task_id)i;
+    }
+    return true;
+}
+
+bool st_graph_successors(const st_graph *graph, st_arena *arena, st_successors *after)
+{
+    size_t tasks = graph->task_count;
+    uint32_t *first = st_arena_alloc(arena, tasks + 2, sizeof *first);
+    after->items = st_arena_alloc(arena, graph->edge_count + 1, sizeof *after->items);
+    after->next = st_arena_alloc(arena, tasks + 1, sizeof *after->next);
+    after->waits = st_arena_alloc(arena, tasks + 1, sizeof *after->waits);
+    after->missing = st_arena_alloc(arena, graph->instance_count + 1, sizeof *after->missing);
+    if (st_arena_failed(arena))
+        return false;
+    after->first = first++;
+    for (size_t i = 0; i < graph->edge_count; i++)
+        first[graph->before[i] + 1]++;
+    for (size_t i = 1; i <= tasks; i++)
+        first[i] += first[i - 1];
+    for (size_t i = 0; i < tasks; i++) {
+        st_task_id previous = graph->previous[i];
+        for (uint32_t k = graph->before_first[i]; k < graph->before_first[i + 1]; k++)
+            after->items[first[graph->before[k]]++] = (st_task_id)i;
+        after->waits[i] = graph->before_first[i + 1] - graph->before_first[i];
+        after->waits[i] += previous != ST_TASK_NONE;
+        after->next[i] = ST_TASK_NONE;
+        if (previous != ST_TASK_NONE)
+            after->next[previous] = (st_task_id)i;
+    }
+    for (size_t i = 1; i <= graph->instance_count; i++)
+        after->missing[i] = graph->instance_size[i];
+    return true;
+}
+
 typedef struct st_sorter {
-    st_arena *arena;
     st_graph *graph;
-    uint32_t *after_first;
-    st_task_id *after;
-    st_task_id *next;  /* on the same resource */
-    uint32_t *waits;   /* predecessors that have not been put in order */
-    uint32_t *missing; /* members that still wait, by instance */
+    st_successors after; /* of `waits` and `missing`, what is not in order yet */
     size_t ordered;
     size_t stacked; /* at the end of `order`, which has room for both */
 } st_sorter;
@@ -59,17 +100,17 @@ static void ready(st_sorter *sorter, st_task_id task)
 {
     const st_graph *graph = sorter->graph;
     uint32_t instance = graph->instance[task];
-    if (instance == 0 || --sorter->missing[instance] == 0)
+    if (instance == 0 || --sorter->after.missing[instance] == 0)
         graph->order[graph->task_count - ++sorter->stacked] = task;
 }
 
 static void release(st_sorter *sorter, st_task_id task)
 {
-    for (uint32_t i = sorter->after_first[task]; i < sorter->after_first[task + 1]; i++)
-        if (--sorter->waits[sorter->after[i]] == 0)
-            ready(sorter, sorter->after[i]);
-    st_task_id next = sorter->next[task];
-    if (next != ST_TASK_NONE && --sorter->waits[next] == 0)
+    for (uint32_t i = sorter->after.first[task]; i < sorter->after.first[task + 1]; i++)
+        if (--sorter->after.waits[sorter->after.items[i]] == 0)
+            ready(sorter, sorter->after.items[i]);
+    st_task_id next = sorter->after.next[task];
+    if (next != ST_TASK_NONE && --sorter->after.waits[next] == 0)
         ready(sorter, next);
 }
 
@@ -77,7 +118,7 @@ static void sort(st_sorter *sorter)
 {
     const st_graph *graph = sorter->graph;
     for (size_t i = graph->task_count; i > 0; i--)
-        if (sorter->waits[i - 1] == 0)
+        if (sorter->after.waits[i - 1] == 0)
             ready(sorter, (st_task_id)(i - 1));
     while (sorter->stacked > 0) {
         st_task_id task = graph->order[graph->task_count - sorter->stacked--];
@@ -107,54 +148,21 @@ st_status st_graph_seal(st_graph *graph, st_errors *errors)
         graph->instance == NULL ? st_out_of_memory(errors) : st_graph_compose(graph, errors);
     if (status == ST_OK)
         status = st_graph_list_members(graph, errors);
-    if (status == ST_OK && !list_before(graph))
+    if (status == ST_OK && !(list_before(graph) && list_previous(graph)))
         status = st_out_of_memory(errors);
     if (status == ST_OK) {
-        st_sorter sorter = {.arena = st_arena_create(), .graph = graph};
-        bool has_room = false;
-        const st_graph *room_graph = sorter.graph;
-        size_t tasks = room_graph->task_count;
-        st_arena *arena = sorter.arena;
-        if (arena != NULL) {
-            sorter.after_first = st_arena_alloc(arena, tasks + 2, sizeof(uint32_t));
-            sorter.after = st_arena_alloc(arena, room_graph->edge_count + 1, sizeof(st_task_id));
-            sorter.next = st_arena_alloc(arena, tasks + 1, sizeof(st_task_id));
-            sorter.waits = st_arena_alloc(arena, tasks + 1, sizeof(uint32_t));
-            sorter.missing =
-                st_arena_alloc(arena, room_graph->instance_count + 1, sizeof(uint32_t));
-            sorter.graph->order = malloc((tasks + 1) * sizeof(st_task_id));
-            has_room = sorter.after_first != NULL && sorter.after != NULL && sorter.next != NULL &&
-                       sorter.waits != NULL && sorter.missing != NULL && room_graph->order != NULL;
-        }
-        st_status order_status = has_room ? ST_OK : st_out_of_memory(errors);
-        if (has_room) {
-            const st_graph *after_graph = sorter.graph;
-            uint32_t *first = sorter.after_first + 1;
-            const uint32_t *before_first = after_graph->before_first;
-            for (size_t i = 0; i < after_graph->edge_count; i++)
-                first[after_graph->before[i] + 1]++;
-            for (size_t i = 1; i <= after_graph->task_count; i++)
-                first[i] += first[i - 1];
-            for (size_t i = 0; i < after_graph->task_count; i++) {
-                sorter.waits[i] = before_first[i + 1] - before_first[i];
-                for (uint32_t k = before_first[i]; k < before_first[i + 1]; k++)
-                    sorter.after[first[after_graph->before[k]]++] = (st_task_id)i;
-            }
-            for (size_t i = 0; i < after_graph->task_count; i++) {
-                sorter.next[i] = ST_TASK_NONE;
-                if (after_graph->previous[i] != ST_TASK_NONE) {
-                    sorter.next[after_graph->previous[i]] = (st_task_id)i;
-                    sorter.waits[i]++;
-                }
-            }
-            for (size_t i = 1; i <= after_graph->instance_count; i++)
-                sorter.missing[i] = after_graph->instance_size[i];
+        st_arena *arena = st_arena_create();
+        st_sorter sorter = {.graph = graph};
+        graph->order = malloc((graph->task_count + 1) * sizeof *graph->order);
+        if (arena == NULL || graph->order == NULL ||
+            !st_graph_successors(graph, arena, &sorter.after)) {
+            status = st_out_of_memory(errors);
+        } else {
             sort(&sorter);
             if (sorter.ordered < graph->task_count)
-                order_status = st_graph_report_cycle(graph, sorter.waits, sorter.ordered, errors);
+                status = st_graph_report_cycle(graph, sorter.after.waits, sorter.ordered, errors);
         }
-        st_arena_destroy(sorter.arena);
-        status = order_status;
+        st_arena_destroy(arena);
     }
     graph->sealed = status == ST_OK;
     graph->broken = status != ST_OK;

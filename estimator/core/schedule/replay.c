@@ -16,13 +16,12 @@ st_replay *st_replay_create(const st_graph *graph)
         return NULL;
     size_t tasks = graph->task_count + 1;
     replay->graph = graph;
-    replay->ready_ns = calloc(tasks, sizeof(*replay->ready_ns));
-    /* A task that meets no others starts when it is ready. */
-    replay->start_ns =
-        graph->instance_count == 0 ? replay->ready_ns : calloc(tasks, sizeof(*replay->start_ns));
+    const bool meets = graph->instance_count > 0;
+    replay->ready_ns = meets ? calloc(tasks, sizeof(*replay->ready_ns)) : NULL;
+    replay->start_ns = meets ? calloc(tasks, sizeof(*replay->start_ns)) : NULL;
     replay->end_ns = calloc(tasks, sizeof(*replay->end_ns));
-    if (!graph->sealed || replay->ready_ns == NULL || replay->start_ns == NULL ||
-        replay->end_ns == NULL) {
+    if (!graph->sealed || replay->end_ns == NULL ||
+        (meets && (replay->ready_ns == NULL || replay->start_ns == NULL))) {
         st_replay_destroy(replay);
         return NULL;
     }
@@ -33,11 +32,35 @@ void st_replay_destroy(st_replay *replay)
 {
     if (replay == NULL)
         return;
-    if (replay->start_ns != replay->ready_ns)
-        free(replay->start_ns);
+    free(replay->start_ns);
     free(replay->ready_ns);
     free(replay->end_ns);
     free(replay);
+}
+
+/* When all that a task alone waits for has ended. */
+static int64_t find_ready_ns(const st_replay *replay, st_task_id task)
+{
+    const st_graph *graph = replay->graph;
+    int64_t ready_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[task];
+    st_task_id previous = graph->previous[task];
+    if (previous != ST_TASK_NONE && replay->end_ns[previous] > ready_ns)
+        ready_ns = replay->end_ns[previous];
+    for (uint32_t k = graph->before_first[task]; k < graph->before_first[task + 1]; k++) {
+        int64_t end_of_one = replay->end_ns[graph->before[k]];
+        ready_ns = end_of_one > ready_ns ? end_of_one : ready_ns;
+    }
+    return ready_ns;
+}
+
+int64_t st_replay_ready_ns(const st_replay *replay, st_task_id task)
+{
+    return replay->ready_ns == NULL ? find_ready_ns(replay, task) : replay->ready_ns[task];
+}
+
+int64_t st_replay_start_ns(const st_replay *replay, st_task_id task)
+{
+    return replay->start_ns == NULL ? find_ready_ns(replay, task) : replay->start_ns[task];
 }
 
 /* Ends `task`; false where its end is beyond what an int64_t holds. */
@@ -46,7 +69,8 @@ static bool finish(st_replay *replay, st_task_id task, int64_t start_ns)
     int64_t end_ns = 0;
     if (__builtin_add_overflow(start_ns, replay->graph->duration_ns[task], &end_ns))
         return false;
-    replay->start_ns[task] = start_ns;
+    if (replay->start_ns != NULL)
+        replay->start_ns[task] = start_ns;
     replay->end_ns[task] = end_ns;
     replay->last_ns = end_ns > replay->last_ns ? end_ns : replay->last_ns;
     return true;
@@ -72,15 +96,9 @@ st_status st_replay_run(st_replay *replay, st_errors *errors)
             count = graph->member_first[instance + 1] - graph->member_first[instance];
         for (size_t j = i; j < i + count; j++) {
             st_task_id one = graph->order[j];
-            int64_t ready_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[one];
-            st_task_id previous = graph->previous[one];
-            if (previous != ST_TASK_NONE && replay->end_ns[previous] > ready_ns)
-                ready_ns = replay->end_ns[previous];
-            for (uint32_t k = graph->before_first[one]; k < graph->before_first[one + 1]; k++) {
-                int64_t end_of_one = replay->end_ns[graph->before[k]];
-                ready_ns = end_of_one > ready_ns ? end_of_one : ready_ns;
-            }
-            replay->ready_ns[one] = ready_ns;
+            int64_t ready_ns = find_ready_ns(replay, one);
+            if (replay->ready_ns != NULL)
+                replay->ready_ns[one] = ready_ns;
             start_ns = ready_ns > start_ns ? ready_ns : start_ns;
         }
         for (size_t j = i; j < i + count; j++)
@@ -98,7 +116,7 @@ int64_t st_replay_end_ns(const st_replay *replay)
 
 st_task_time st_replay_task(const st_replay *replay, st_task_id task)
 {
-    return (st_task_time){.ready_ns = replay->ready_ns[task],
-                          .start_ns = replay->start_ns[task],
+    return (st_task_time){.ready_ns = st_replay_ready_ns(replay, task),
+                          .start_ns = st_replay_start_ns(replay, task),
                           .end_ns = replay->end_ns[task]};
 }

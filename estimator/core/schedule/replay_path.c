@@ -22,12 +22,12 @@ static void walk(st_path *path, st_task_id task)
     const st_replay *replay = path->replay;
     while (task != ST_TASK_NONE) {
         st_edge_kind edge = ST_EDGE_PROGRAM;
-        int64_t time_ns = replay->end_ns[task] - replay->start_ns[task];
+        int64_t time_ns = replay->end_ns[task] - st_replay_start_ns(replay, task);
         /* The member that came last, or `task` itself. */
         st_task_id late;
         const st_graph *graph = replay->graph;
         uint32_t instance = graph->instance[task];
-        int64_t start_ns = replay->start_ns[task];
+        int64_t start_ns = st_replay_start_ns(replay, task);
         if (instance == 0 || replay->ready_ns[task] == start_ns) {
             late = task;
         } else {
@@ -43,7 +43,7 @@ static void walk(st_path *path, st_task_id task)
         }
         /* The task whose end made `task` ready, or ST_TASK_NONE where it could start by itself. */
         st_task_id next = ST_TASK_NONE;
-        int64_t ready_ns = replay->ready_ns[task];
+        int64_t ready_ns = st_replay_ready_ns(replay, task);
         st_task_id previous = graph->previous[task];
         edge = ST_EDGE_PROGRAM;
         if (previous != ST_TASK_NONE && replay->end_ns[previous] == ready_ns) {

@@ -58,7 +58,7 @@ static size_t list_resources(st_merger *merger)
 
 static st_cursor cursor_at(const st_replay *replay, st_task_id task)
 {
-    return (st_cursor){.start_ns = replay->ready_ns[task], .task = task};
+    return (st_cursor){.start_ns = st_replay_ready_ns(replay, task), .task = task};
 }
 
 /* Lets the cursor at the top of the heap sink to its place. */
@@ -107,7 +107,7 @@ static void step(st_merger *merger, st_rank_time *time)
     const st_replay *replay = merger->replay;
     st_cursor *top = &merger->heap[0];
     st_work work = st_graph_work(replay->graph, top->task);
-    int64_t start_ns = replay->start_ns[top->task];
+    int64_t start_ns = top->running ? top->start_ns : st_replay_start_ns(replay, top->task);
     int64_t until_ns = top->running ? replay->end_ns[top->task] : start_ns;
     advance(merger, top->start_ns, time);
     if (top->running && work != ST_WORK_NONE) {
@@ -198,7 +198,7 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
         uint16_t category = graph->category[i];
         if (rank != ST_RANKS_ALL && graph->resources[graph->resource[i]].rank_index != index)
             continue;
-        int64_t time_ns = replay->end_ns[i] - replay->start_ns[i];
+        int64_t time_ns = replay->end_ns[i] - st_replay_start_ns(replay, (st_task_id)i);
         if (__builtin_add_overflow(sums_ns[category], time_ns, &sums_ns[category]))
             return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                            "the total time of category '%s' is too long" ST_EXPECTED

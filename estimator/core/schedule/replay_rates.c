@@ -39,11 +39,7 @@ typedef struct st_rates {
     const st_rate_rule *rule;
     st_errors *errors;
     st_status status;
-    uint32_t *after_first; /* successors by edges */
-    st_task_id *after;
-    st_task_id *next; /* on the same resource */
-    uint32_t *waits;
-    uint32_t *missing; /* members that have not arrived, by instance */
+    st_successors after; /* of `waits` and `missing`, what has not come */
     st_running *running;
     /* running tasks of a rank: set[set_first[rank]] ..., at most one a resource */
     size_t *set_first;
@@ -154,7 +150,7 @@ static void arrive(st_rates *rates, st_task_id task, int64_t now_ns)
     rates->replay->ready_ns[task] = now_ns;
     if (instance == 0)
         start(rates, task, now_ns);
-    else if (--rates->missing[instance] == 0)
+    else if (--rates->after.missing[instance] == 0)
         for (uint32_t i = graph->member_first[instance]; i < graph->member_first[instance + 1]; i++)
             start(rates, graph->members[i], now_ns);
 }
@@ -181,11 +177,12 @@ static void finish(st_rates *rates, st_task_id task, int64_t now_ns)
         place++;
     set[place] = set[--rates->set_count[rank]];
     refresh(rates, rank, now_ns);
-    for (uint32_t i = rates->after_first[task]; i < rates->after_first[task + 1]; i++)
-        if (--rates->waits[rates->after[i]] == 0)
-            release(rates, rates->after[i], now_ns);
-    if (rates->next[task] != ST_TASK_NONE && --rates->waits[rates->next[task]] == 0)
-        release(rates, rates->next[task], now_ns);
+    for (uint32_t i = rates->after.first[task]; i < rates->after.first[task + 1]; i++)
+        if (--rates->after.waits[rates->after.items[i]] == 0)
+            release(rates, rates->after.items[i], now_ns);
+    if (rates->after.next[task] != ST_TASK_NONE &&
+        --rates->after.waits[rates->after.next[task]] == 0)
+        release(rates, rates->after.next[task], now_ns);
 }
 
 /* --- the whole ----------------------------------------------------------------------------------
@@ -199,16 +196,17 @@ static bool make_room(st_rates *rates)
     st_arena *arena = rates->arena;
     if (arena == NULL)
         return false;
-    rates->after_first = st_arena_alloc(arena, tasks + 2, sizeof *rates->after_first);
-    rates->after = st_arena_alloc(arena, graph->edge_count + 1, sizeof *rates->after);
-    rates->next = st_arena_alloc(arena, tasks + 1, sizeof *rates->next);
-    rates->waits = st_arena_alloc(arena, tasks + 1, sizeof *rates->waits);
-    rates->missing = st_arena_alloc(arena, graph->instance_count + 1, sizeof *rates->missing);
+    st_replay *replay = rates->replay; /* tasks at other rates last as long as they take */
+    if (replay->ready_ns == NULL)
+        replay->ready_ns = calloc(tasks + 1, sizeof *replay->ready_ns);
+    if (replay->start_ns == NULL)
+        replay->start_ns = calloc(tasks + 1, sizeof *replay->start_ns);
     rates->running = st_arena_alloc(arena, tasks + 1, sizeof *rates->running);
     rates->set_first = st_arena_alloc(arena, ranks + 2, sizeof *rates->set_first);
     rates->set_count = st_arena_alloc(arena, ranks + 1, sizeof *rates->set_count);
     rates->set = st_arena_alloc(arena, graph->resource_count + 1, sizeof *rates->set);
-    return !st_arena_failed(arena);
+    return !st_arena_failed(arena) && st_graph_successors(graph, arena, &rates->after) &&
+           replay->ready_ns != NULL && replay->start_ns != NULL;
 }
 
 st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule, st_errors *errors)
@@ -220,32 +218,14 @@ st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule, st_er
                       .errors = errors};
     replay->last_ns = 0;
     if (make_room(&rates)) {
-        /* Successors from the predecessors that a sealed graph keeps. */
         const st_graph *graph = rates.graph;
-        uint32_t *first = rates.after_first + 1;
-        for (size_t i = 0; i < graph->edge_count; i++)
-            first[graph->before[i] + 1]++;
-        for (size_t i = 1; i <= graph->task_count; i++)
-            first[i] += first[i - 1];
-        for (size_t i = 0; i < graph->task_count; i++) {
-            rates.next[i] = ST_TASK_NONE;
-            rates.waits[i] = graph->before_first[i + 1] - graph->before_first[i];
-            for (uint32_t j = graph->before_first[i]; j < graph->before_first[i + 1]; j++)
-                rates.after[first[graph->before[j]]++] = (st_task_id)i;
-            if (graph->previous[i] != ST_TASK_NONE) {
-                rates.next[graph->previous[i]] = (st_task_id)i;
-                rates.waits[i]++;
-            }
-        }
-        for (size_t i = 1; i <= graph->instance_count; i++)
-            rates.missing[i] = graph->instance_size[i];
         for (size_t i = 0; i < graph->resource_count; i++)
             rates.set_first[graph->resources[i].rank_index + 1]++;
         for (size_t i = 0; i < graph->rank_table.count; i++)
             rates.set_first[i + 1] += rates.set_first[i];
         /* Tasks that wait for nothing are noted before any runs: what runs lets others start. */
         for (size_t i = 0; i < rates.graph->task_count && rates.status == ST_OK; i++) {
-            if (rates.waits[i] == 0) {
+            if (rates.after.waits[i] == 0) {
                 int64_t at_ns = rates.graph->earliest_ns == NULL ? 0 : rates.graph->earliest_ns[i];
                 push(&rates, at_ns, (st_task_id)i, 0);
             }

@@ -224,7 +224,6 @@ static bool more_tasks(st_graph *graph)
     GROW(graph->duration_ns, capacity);
     GROW(graph->resource, capacity);
     GROW(graph->name, capacity);
-    GROW(graph->previous, capacity);
     GROW(graph->category, capacity);
     if (graph->instance != NULL)
         GROW(graph->instance, capacity);
@@ -312,13 +311,11 @@ st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *ta
     if (!task_room(graph, spec))
         return st_out_of_memory(errors);
     st_task_id added = (st_task_id)graph->task_count++;
-    st_resource_record *resource = &graph->resources[spec->resource];
+    graph->resources[spec->resource].last = added;
     graph->duration_ns[added] = spec->duration_ns;
     graph->resource[added] = spec->resource;
     graph->name[added] = spec->name;
     graph->category[added] = spec->category;
-    graph->previous[added] = resource->last;
-    resource->last = added;
     if (graph->instance != NULL)
         graph->instance[added] = spec->instance;
     if (graph->earliest_ns != NULL)
