@@ -39,17 +39,16 @@ void st_replay_destroy(st_replay *replay)
 }
 
 /* When all that a task alone waits for has ended. */
-static int64_t find_ready_ns(const st_replay *replay, st_task_id task)
+static inline int64_t find_ready_ns(const st_replay *replay, st_task_id task)
 {
     const st_graph *graph = replay->graph;
     int64_t ready_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[task];
     st_task_id previous = graph->previous[task];
     if (previous != ST_TASK_NONE && replay->end_ns[previous] > ready_ns)
         ready_ns = replay->end_ns[previous];
-    for (uint32_t k = graph->before_first[task]; k < graph->before_first[task + 1]; k++) {
-        int64_t end_of_one = replay->end_ns[graph->before[k]];
-        ready_ns = end_of_one > ready_ns ? end_of_one : ready_ns;
-    }
+    for (uint32_t k = graph->before_first[task]; k < graph->before_first[task + 1]; k++)
+        if (replay->end_ns[graph->before[k]] > ready_ns)
+            ready_ns = replay->end_ns[graph->before[k]];
     return ready_ns;
 }
 
@@ -116,7 +115,8 @@ int64_t st_replay_end_ns(const st_replay *replay)
 
 st_task_time st_replay_task(const st_replay *replay, st_task_id task)
 {
-    return (st_task_time){.ready_ns = st_replay_ready_ns(replay, task),
-                          .start_ns = st_replay_start_ns(replay, task),
+    int64_t ready_ns = st_replay_ready_ns(replay, task);
+    return (st_task_time){.ready_ns = ready_ns,
+                          .start_ns = replay->start_ns == NULL ? ready_ns : replay->start_ns[task],
                           .end_ns = replay->end_ns[task]};
 }

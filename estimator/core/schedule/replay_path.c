@@ -22,12 +22,12 @@ static void walk(st_path *path, st_task_id task)
     const st_replay *replay = path->replay;
     while (task != ST_TASK_NONE) {
         st_edge_kind edge = ST_EDGE_PROGRAM;
-        int64_t time_ns = replay->end_ns[task] - st_replay_start_ns(replay, task);
+        int64_t start_ns = st_replay_start_ns(replay, task);
+        int64_t time_ns = replay->end_ns[task] - start_ns;
         /* The member that came last, or `task` itself. */
         st_task_id late;
         const st_graph *graph = replay->graph;
         uint32_t instance = graph->instance[task];
-        int64_t start_ns = st_replay_start_ns(replay, task);
         if (instance == 0 || replay->ready_ns[task] == start_ns) {
             late = task;
         } else {
