@@ -79,6 +79,7 @@ def in_braces(text, names):
 
 def rename_file(text, names):
     section, key, depth = None, None, 0
+    listed = False  # in a list of names of the summary
     result = []
     for line in text.split("\n"):
         bare = line.lstrip()
@@ -88,7 +89,8 @@ def rename_file(text, names):
             continue
         match = KEY.match(line)
         if section == "summary" and indent > 0:
-            result.append(rename_values(line, names))
+            listed = bool(re.match(r" +(on|sizes): \[", line)) or (listed and not match)
+            result.append((rename_list if listed else rename_values)(line, names))
             continue
         if match and indent == 0:
             section, key = match.group(2), None

@@ -186,7 +186,7 @@ def keys_chosen(r):
     x = r.x
     most = min(x.index_top_k, r.seen / x.index_join)
     chosen = most - most * most * x.index_join / (2 * r.seen)
-    return x.window + chosen * r.indexed / x.L
+    return min(x.window, r.seen) + chosen * r.indexed / x.L
 
 
 def time_of_scores(r):

@@ -255,7 +255,8 @@ st_status st_job_warn_unread(const st_job *job, const st_job_value *value, const
                      st_sheet_name(sheet), why);
 }
 
-/* A stack says more than one sheet reads, but somewhat of it has to count. */
+/* A stack says more than one sheet reads, but somewhat of it has to count, unless a shipped job
+ * names it for its own sheet. */
 static void check_unread_stack(binding *binder)
 {
     const st_job *job = binder->job;
@@ -273,7 +274,8 @@ static void check_unread_stack(binding *binder)
             said++;
             used += binder->constant_read[i] ? 1 : 0;
         }
-    if (said > 0 && used == 0 && !job->stack->is_default)
+    const bool is_of_shipped = job->is_shipped && job->stack != NULL && job->stack->place.line > 0;
+    if (said > 0 && used == 0 && !job->stack->is_default && !is_of_shipped)
         st_note(
             &binder->status,
             st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, job->stack->place,
