@@ -18,7 +18,7 @@
 #include "search/guided/intervals.h"
 #endif
 
-enum { SHEETS = 250, CELLS = 12, INPUTS = 7, FUNCTIONS = 4, ROWS = 90, DEPTH = 5 };
+enum { SHEETS = DRAWS(250), CELLS = 12, INPUTS = 7, FUNCTIONS = 4, ROWS = 90, DEPTH = 5 };
 
 /* --- random sheets --------------------------------------------------------------------------- */
 

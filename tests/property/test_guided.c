@@ -13,7 +13,7 @@
 #include "search/guided/guided_module.h"
 #include "search/guided/states.h"
 
-enum { SHEETS = 60, DEPTH = 4, TOP = 7 };
+enum { SHEETS = DRAWS(60), DEPTH = 4, TOP = 7 };
 
 /* --- random sheets --------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 
 #include <float.h>
 
-enum { NUMBERS = 1000000, FEW = 200000 };
+enum { NUMBERS = DRAWS(1000000), FEW = DRAWS(200000) };
 
 /* The slow way, with the exponent as people write it. */
 static void expect_text(double value, char *text, size_t size)

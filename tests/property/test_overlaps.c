@@ -9,7 +9,7 @@
 
 #include "timeline/timeline.h"
 
-enum { GRAPHS = 200, JOBS = 40, MOST_TASKS = 60, MOST_SETS = 16, MOST_PREFETCH = 8 };
+enum { GRAPHS = DRAWS(200), JOBS = DRAWS(40), MOST_TASKS = 60, MOST_SETS = 16, MOST_PREFETCH = 8 };
 
 /* --- work is conserved ------------------------------------------------------------------------
  */

@@ -7,7 +7,7 @@
 
 #include "steptime/quantity.h"
 
-enum { ROUNDS = 20000 };
+enum { ROUNDS = DRAWS(20000) };
 
 static const st_place here = {"f", 1, 1};
 

@@ -9,7 +9,7 @@
 
 #include "sweep/space.h"
 
-enum { SPACES = 16, ROWS_COMPARED = 12, AXES = 4, CELLS = 3 };
+enum { SPACES = DRAWS(16), ROWS_COMPARED = 12, AXES = 4, CELLS = 3 };
 
 static const char *const pool[] = {
     "parallel.tp=1,2,3,4,6,8,12,16",

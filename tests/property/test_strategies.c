@@ -14,7 +14,7 @@
 #include "timeline/nic.h"
 #include "timeline/strategy.h"
 
-enum { ROUNDS = 40, LAYERS = 96, MOST_SETS = 24, MOST_STAGES = 8, MOST_NODES = 64 };
+enum { ROUNDS = DRAWS(40), LAYERS = 96, MOST_SETS = 24, MOST_STAGES = 8, MOST_NODES = 64 };
 
 /* What is looked at of a step. */
 typedef struct outcome {

@@ -9,7 +9,7 @@
 
 #include "sweep/space.h"
 
-enum { SPACES = 12, ROWS_COMPARED = 12, AXES = 4, CELLS = 3 };
+enum { SPACES = DRAWS(12), ROWS_COMPARED = 12, AXES = 4, CELLS = 3 };
 
 static const char *const pool[] = {
     "parallel.tp=1..8*2",

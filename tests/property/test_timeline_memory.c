@@ -10,7 +10,7 @@
 
 #include "timeline/timeline.h"
 
-enum { ROUNDS = 200 };
+enum { ROUNDS = DRAWS(200) };
 
 /* Of a model of 96 layers, or of 61 with experts. */
 static const char *random_plan(property_random *random, random_job *job)

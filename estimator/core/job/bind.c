@@ -255,7 +255,7 @@ st_status st_job_warn_unread(const st_job *job, const st_job_value *value, const
                      st_sheet_name(sheet), why);
 }
 
-/* A stack says more than one sheet reads, but somewhat of it has to count, unless a shipped job
+/* A stack says more than one sheet reads, but some of it has to count, unless a shipped job
  * names it for its own sheet. */
 static void check_unread_stack(binding *binder)
 {
