@@ -9,6 +9,7 @@
 #include "sweep/sweep.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <zlib.h>
 
@@ -504,6 +505,15 @@ TEST_OF(sweeps_have_a_row_for_what_is_kept, fixture *own, set_up, tear_down)
     const char *drawn = part_of(own, "s.xlsx", "xl/charts/chart1.xml");
     assert_contains(drawn, "<c:f>Table!$B$3:$B$6</c:f>");
     assert_contains(drawn, "<c:f>Table!$C$3:$C$6</c:f>");
+}
+
+/* A load that fails for want of memory takes libcrypto from all later ones; see open_library. */
+TEST_OF(the_library_is_loaded_once, fixture *own, set_up, tear_down)
+{
+    kinds made;
+    make_kinds(own, &made);
+    st_xlsx_table_drop(begin_table(own, &made, "t.xlsx"));
+    assert_non_null(dlopen("libxlsxwriter.so." LXW_SOVERSION, RTLD_NOW | RTLD_NOLOAD));
 }
 
 /* Without checks all are kept, and marked. A word is not drawn; what is not kept is not written. */

@@ -213,29 +213,23 @@ static st_status not_there(st_errors *errors)
                    file_name, reason != NULL ? reason : "not found");
 }
 
-static void close_library(st_xlsx_library *library)
-{
-    if (library->handle != NULL)
-        (void)dlclose(library->handle);
-    library->handle = NULL;
-}
-
+/* Once loaded, it stays: where a later load fails for want of memory, the loader (glibc 2.36)
+   leaves the libraries that it shares with others, such as libcrypto, out of all further loads. */
 static st_status open_library(st_xlsx_library *library, st_errors *errors)
 {
-    library->handle = dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
-    if (library->handle == NULL)
+    void *handle = dlopen(file_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle == NULL)
         return not_there(errors);
-    for (size_t i = 0; i < ST_COUNT(symbols); i++) {
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ST_COUNT(symbols) && status == ST_OK; i++) {
         /* ISO C knows no way from one kind of pointer to the other. */
-        void *symbol = dlsym(library->handle, symbols[i].name);
-        if (symbol == NULL) {
-            st_status status = not_there(errors);
-            close_library(library);
-            return status;
-        }
+        void *symbol = dlsym(handle, symbols[i].name);
+        if (symbol == NULL)
+            status = not_there(errors);
         memcpy((char *)library + symbols[i].offset, &symbol, sizeof symbol);
     }
-    return ST_OK;
+    (void)dlclose(handle); /* counts: it is not unloaded */
+    return status;
 }
 
 #define _XOPEN_SOURCE 700 /* mkdtemp, newlocale; NOLINT(bugprone-reserved-identifier) */
@@ -401,7 +395,6 @@ void st_xlsx_drop(st_xlsx *file)
     st_scratch_forget(file->folder);
     file->scratch = NULL;
     file->folder = NULL;
-    close_library(&file->lxw);
     if (file->c_locale != (locale_t)0) {
         st_xlsx_leave(file);
         freelocale(file->c_locale);

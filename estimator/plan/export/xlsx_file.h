@@ -39,7 +39,6 @@
 /* clang-format on */
 
 typedef struct st_xlsx_library {
-    void *handle;
 #define ST_XLSX_MEMBER(name) __typeof__(name) *name;
     ST_XLSX_FUNCTIONS(ST_XLSX_MEMBER)
 #undef ST_XLSX_MEMBER
