@@ -8,7 +8,7 @@
 
 #include "timeline/timeline.h"
 
-enum { PLANS = DRAWS(4), ROUNDS = DRAWS(12), DRAWN = 10000, TP = 2, DP = 6, PP = 3 };
+enum { PLANS = 4, ROUNDS = DRAWS(12), DRAWN = DRAWS(10000), TP = 2, DP = 6, PP = 3 };
 
 /* A pipeline of 1F1B or chunks, or GPipe's, and a jitter. */
 static void random_plan(property_random *random, random_job *job)
