@@ -100,6 +100,14 @@ static const char *keep_text(st_errors *errors, const char *text)
     return copy != NULL ? copy : "";
 }
 
+static bool is_same(const st_error *left, const st_error *right)
+{
+    return left->severity == right->severity && left->place.line == right->place.line &&
+           strcmp(st_or_none(left->place.file), st_or_none(right->place.file)) == 0 &&
+           strcmp(st_or_none(left->message), st_or_none(right->message)) == 0 &&
+           strcmp(st_or_none(left->found), st_or_none(right->found)) == 0;
+}
+
 st_status st_errors_add(st_errors *errors, const st_error *error)
 {
     if (error->status == ST_ERR_MEMORY)
@@ -112,6 +120,10 @@ st_status st_errors_add(st_errors *errors, const st_error *error)
             return kept.status;
     error = &kept;
     bool is_error = error->severity == ST_SEVERITY_ERROR;
+    /* A search and the estimate of its plan warn of the same. */
+    for (size_t i = 0; i < errors->kept_count && !is_error; i++)
+        if (is_same(&errors->kept[i], error))
+            return error->status;
     errors->total[error->severity]++;
     if (is_error && errors->first_status == ST_OK)
         errors->first_status = error->status;

@@ -102,14 +102,27 @@ static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
 }
 #endif
 
-/* The list of layers that gives the model, which the default sheet does not read; else NULL. */
-static const st_yaml_node *layer_list_of(const cli_run *run, const char *model)
+/* A model's file; NULL for a config.json, and where it cannot be read, which the job reports. */
+static const st_yaml_node *model_file(const cli_run *run, const char *model)
 {
     const st_yaml_node *root = NULL;
     return is_json(model) || st_paths_read_yaml(run->paths, ST_FOLDER_MODELS, model, run->arena,
                                                 &root, NULL) != ST_OK
                ? NULL
-               : st_yaml_get(root, "layer_list");
+               : root;
+}
+
+/* The tokens for which the model has learned positions; 0 if it has none. What is set counts. */
+static uint64_t positions_of(const st_yaml_node *model, const cli_texts *sets)
+{
+    static const char start[] = ST_KEY_MODEL_POSITIONS "=";
+    const st_yaml_node *own = model != NULL ? st_yaml_get(model, "positions") : NULL;
+    own = own != NULL && own->kind == ST_YAML_MAP ? st_yaml_get(own, "value") : own;
+    const char *text = own != NULL && own->kind == ST_YAML_SCALAR ? own->text : "0";
+    for (size_t i = 0; i < sets->count; i++)
+        if (strncmp(sets->items[i], start, strlen(start)) == 0)
+            text = sets->items[i] + strlen(start);
+    return strtoull(text, NULL, 10);
 }
 
 /* Whether its layers are counted per sample, as those of images are: it has no sequences. */
@@ -139,11 +152,17 @@ static uint64_t usual_batch(uint64_t sequence, uint64_t gpus)
 }
 
 /* Missing values are assumed and listed with the result. Samples without sequences are as many. */
-static st_status add_batch(cli_run *run, const char *gpus, bool has_sequences, cli_texts *texts)
+static st_status add_batch(cli_run *run, const char *gpus, const st_yaml_node *model,
+                           cli_texts *texts)
 {
     cli_asked *asked = &run->common.asked;
     st_status status = ST_OK;
+    const bool has_sequences =
+        model == NULL || !counts_samples(run, st_yaml_get(model, "layer_list"));
+    const uint64_t most = positions_of(model, texts);
     uint64_t sequence = asked->sequence > 0 ? asked->sequence : USUAL_SEQUENCE;
+    while (asked->sequence == 0 && most > 0 && sequence > most)
+        sequence /= 2;
     /* the search reports invalid counts of GPUs */
     bool counts = gpus != NULL && gpus[0] >= '0' && gpus[0] <= '9';
     uint64_t many = counts ? strtoull(gpus, NULL, 10) : 0;
@@ -274,16 +293,17 @@ st_status cli_job_read(cli_run *run, const char *gpus)
     if (status == ST_OK)
         status = is_json(asked->model) ? import_model(run, asked->model, &texts)
                                        : add_set(run, &texts, "model", asked->model);
-    const st_yaml_node *layers = status == ST_OK ? layer_list_of(run, asked->model) : NULL;
-    if (layers != NULL && run->common.sheet == NULL && !is_set(run, ST_KEY_SHEET)) {
+    const st_yaml_node *file = status == ST_OK ? model_file(run, asked->model) : NULL;
+    if (file != NULL && st_yaml_get(file, "layer_list") != NULL && run->common.sheet == NULL &&
+        !is_set(run, ST_KEY_SHEET)) {
         status = add_set(run, &texts, ST_KEY_SHEET, LAYER_SHEET);
         if (status == ST_OK)
             status = add_set(run, &run->common.asked.assumed, "--sheet", LAYER_SHEET);
     }
-    if (status == ST_OK)
-        status = add_batch(run, gpus, !counts_samples(run, layers), &texts);
     for (size_t i = 0; i < run->common.sets.count && status == ST_OK; i++)
         status = cli_add_text(run, &texts, run->common.sets.items[i]);
+    if (status == ST_OK)
+        status = add_batch(run, gpus, file, &texts);
     if (status == ST_OK)
         run->common.sets = texts;
     return status;

@@ -23,7 +23,8 @@
               "with --model: sequences per step (default: 4 Mi tokens)", .common = true)
 #define CLI_ROW_SEQUENCE                                                                           \
     CLI_COUNT(cli_common, asked.sequence, "sequence", 1, CLI_MOST_DIGITS,                          \
-              "with --model: tokens per sequence (default: 4096)", .common = true)
+              "with --model: tokens per sequence (default: 4096, or fewer learned positions)",     \
+              .common = true)
 
 /*
  * Whether the job is named or described: an error where it is neither or both. Afterwards a

@@ -456,6 +456,8 @@ static const st_key keys[] = {
              "peak rate of 32-bit products, dense, without TF32"),
     COUNT("cluster.gpu.multiprocessors", COUNTS, NULL,
           "multiprocessors; expert dispatchers reserve some"),
+    TEXT("cluster.gpu.stack", NULL,
+         "stack of jobs that name none, where the sheet's own does not run"),
     TEXT("cluster.gpu.driver_name", NULL, "name that NVIDIA's driver gives to programs"),
     QUANTITY("cluster.gpu.clock", "1/us", POSITIVE, NULL, "highest clock, in MHz: 1410 1/us"),
     COUNT("cluster.gpu.memory_bus", COUNTS, NULL, "bits of the memory's bus"),

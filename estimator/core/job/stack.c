@@ -253,27 +253,32 @@ static const char *list_recipes(st_loader *loader, const st_job *values)
     return text;
 }
 
+/* The stack that the sheet of the job names, or the GPU's where that does not run on it. */
+static st_stack_choice default_stack(st_loader *loader)
+{
+    const st_key *key = st_key_find(ST_KEY_SHEET);
+    const st_job_value *given = &loader->job->values[st_key_index(key)];
+    const st_job_value *own = st_job_value_of(loader->job, ST_KEY_CLUSTER_GPU_STACK);
+    const char *sheet = loader->sheet != NULL ? loader->sheet
+                        : given->text != NULL ? given->text
+                                              : key->default_text;
+    const bool is_placed =
+        loader->sheet == NULL && given->text != NULL && strchr(sheet, '/') == NULL;
+    sheet_search search = {.loader = loader, .errors = st_errors_create()};
+    if (search.errors == NULL)
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+    else
+        search_sheet(&search, sheet, is_placed ? given->place : (st_place){0});
+    st_errors_destroy(search.errors);
+    if (search.name != NULL && own->text != NULL)
+        return (st_stack_choice){.name = own->text, .place = own->place};
+    return (st_stack_choice){.name = search.name, .place = search.place};
+}
+
 void st_loader_apply_stack(st_loader *loader)
 {
-    st_stack_choice choice = loader->stack;
-    bool is_default = choice.name == NULL && choice.node == NULL;
-    if (is_default) {
-        /* The stack that the sheet of the job names. */
-        const st_key *key = st_key_find(ST_KEY_SHEET);
-        const st_job_value *given = &loader->job->values[st_key_index(key)];
-        sheet_search search = {.loader = loader, .errors = st_errors_create()};
-        if (search.errors == NULL)
-            st_note(&loader->status, st_out_of_memory(loader->errors));
-        else if (loader->sheet != NULL)
-            search_sheet(&search, loader->sheet, (st_place){0});
-        else if (given->text != NULL)
-            search_sheet(&search, given->text,
-                         strchr(given->text, '/') == NULL ? given->place : (st_place){0});
-        else
-            search_sheet(&search, key->default_text, (st_place){0});
-        st_errors_destroy(search.errors);
-        choice = (st_stack_choice){.name = search.name, .place = search.place};
-    }
+    const bool is_default = loader->stack.name == NULL && loader->stack.node == NULL;
+    const st_stack_choice choice = is_default ? default_stack(loader) : loader->stack;
     if (choice.name == NULL && choice.node == NULL)
         return;
     st_stack *stack = st_arena_alloc(loader->arena, 1, sizeof *stack);
