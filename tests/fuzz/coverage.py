@@ -109,7 +109,8 @@ class Target:
         """Lines that the files of a folder reach, and all lines, as (source, line)."""
         with tempfile.TemporaryDirectory() as work:
             whole = os.path.join(work, 'whole')
-            environment = {**os.environ, 'LLVM_PROFILE_FILE': os.path.join(work, '%m.raw'), 'STEPTIME_PATH': '', 'XDG_CONFIG_HOME': work}
+            environment = {**os.environ, 'LLVM_PROFILE_FILE': os.path.join(work, '%m.raw'), 'STEPTIME_PATH': '', 'STEPTIME_DATA': '',
+                           'XDG_CONFIG_HOME': work}
             ran = subprocess.run([self.program, folder], env=environment, cwd=work, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT)
             if ran.returncode != 0:
