@@ -248,6 +248,7 @@ def main():
     names = ['import', *[one.__name__ for one in WORK]]
     names = [name for name in names if given.only is None or given.only in name]
     with tempfile.TemporaryDirectory() as folder:
+        os.environ['TMPDIR'] = folder  # a crash inside libxlsxwriter leaves the workbook's folder
         for name in names:
             if name == 'import':
                 outcome = try_import(faults, given.most)
