@@ -26,7 +26,7 @@ static inline const unsigned char *st_elf_part(const st_elf *of, uint64_t offset
     return offset <= of->length && bytes <= of->length - offset ? of->bytes + offset : NULL;
 }
 
-/* False: it is none of 64 bits, or its table of sections is cut. */
+/* False for a file of other than 64 bits, and for a cut table of sections. */
 static inline bool st_elf_open(st_elf *of, const void *bytes, uint64_t length)
 {
     *of = (st_elf){.bytes = bytes, .length = length};
@@ -45,7 +45,7 @@ static inline Elf64_Shdr st_elf_section(const st_elf *of, unsigned index)
     return section;
 }
 
-/* A file that is only read; NULL with errno where it cannot be, or is empty. */
+/* Maps a file for reading; NULL with errno where it is empty or cannot be read. */
 static inline void *st_elf_map(const char *path, uint64_t *length)
 {
     struct stat file;
