@@ -344,19 +344,19 @@ static st_status check_rest(st_sheet *sheet, const st_summary_bar *rest, st_aren
     const st_enum *members = st_summary_members(sheet, rest);
     for (size_t i = 0; i < rest->count; i++) {
         const st_summary_part *part = &rest->parts[i];
+        const char *name = part->cell != NULL ? part->cell : part->given;
         const st_family *family = part->cell != NULL ? family_named(sheet, part->cell) : NULL;
+        const char *nearest = st_sheet_nearest(sheet, name);
         bool known = part->cell != NULL ? family != NULL && family->axes[0] == members
                                         : st_sheet_find_input(sheet, part->given) != NULL;
         if (known)
-            (void)type_of(sheet, part->cell != NULL ? part->cell : part->given, arena);
+            (void)type_of(sheet, name, arena);
         else
             st_note(&status,
                     st_fail(errors, ST_ERR_NAME, part->place,
-                            "'%.60s' in the summary is not %s" ST_HINT "%s",
-                            part->cell != NULL ? part->cell : part->given,
+                            "'%.60s' in the summary is not %s" ST_HINT "%s", name,
                             part->cell != NULL ? "a family over one enumeration" : "an input",
-                            st_or_none(st_sheet_nearest(sheet, part->cell != NULL ? part->cell
-                                                                                  : part->given))));
+                            nearest == NULL || strcmp(nearest, name) == 0 ? "" : nearest));
     }
     return status;
 }
