@@ -6,7 +6,8 @@
 #   run_examples.sh STEPTIME SOURCE_ROOT PAGE
 #
 # A block opened with "```console" holds commands ("$ command") and what they print, on standard
-# output and standard error together; "..." stands for any text, also over lines. A block opened
+# output and standard error together; "..." stands for any text, also over lines. Of a command with
+# a pipe, standard error comes first: the system does not order the two. A block opened
 # with "```yaml file=NAME" (or json, text) is written to NAME. Everything runs in one new folder in
 # which `formulas` and `configs` are the checkout's; "$?" is the status of the command before.
 set -uo pipefail
@@ -66,8 +67,14 @@ pattern() {
 finish_command() {
     [[ -n $command ]] || return 0
     local verdict='' shown=${command//#/ }
-    bash -c "(exit $status); $command" >"$actual" 2>&1 </dev/null
-    status=$?
+    if [[ $command == *' | '* ]]; then
+        bash -c "(exit $status); $command" >"$actual.output" 2>"$actual" </dev/null
+        status=$?
+        cat -- "$actual.output" >>"$actual"
+    else
+        bash -c "(exit $status); $command" >"$actual" 2>&1 </dev/null
+        status=$?
+    fi
     ran=$((ran + 1))
     # Later commands of the page may read what the tool would have written.
     if grep -q 'steptime was built without ' "$actual"; then left_out=true; fi

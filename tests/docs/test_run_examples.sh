@@ -39,6 +39,8 @@ expect 'three dots do not hide what follows' 1 'not ok 1' $'```console\n$ seq 9\
 expect 'the status goes to the next command' 0 $'\n1..2\n' \
     $'```console\n$ (exit 3)\n$ echo $?\n3\n```'
 expect 'standard error counts' 0 'ok 1' $'```console\n$ echo one >&2\none\n```'
+expect 'standard error comes before the output of a pipe' 0 'ok 1' \
+    $'```console\n$ { echo two; sleep 0.2; echo one >&2; } | cat\none\ntwo\n```'
 expect 'a file is written' 0 'ok 1' \
     $'```yaml file=a.yaml\na: 1\n```\n\n```console\n$ cat a.yaml\na: 1\n```'
 expect 'other blocks are not run' 1 'no example found' $'```sh\n$ false\n```'
