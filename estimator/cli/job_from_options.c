@@ -50,7 +50,6 @@ static bool is_json(const char *name)
     return length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
-#ifdef STEPTIME_HAVE_LAUNCH
 /* Every value of a job as an assignment. */
 static st_status add_leaves(cli_run *run, cli_texts *texts, const char *path,
                             const st_yaml_node *node)
@@ -72,6 +71,7 @@ static st_status add_leaves(cli_run *run, cli_texts *texts, const char *path,
     return status;
 }
 
+#ifdef STEPTIME_HAVE_LAUNCH
 /* A config.json, as `steptime import hf` reads it. */
 static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
 {
@@ -110,6 +110,28 @@ static const st_yaml_node *model_file(const cli_run *run, const char *model)
                                                 &root, NULL) != ST_OK
                ? NULL
                : root;
+}
+
+/* The model of a job that gives nothing else, as an import of a model writes it; NULL if `file` is
+ * a model. What else a job gives would be lost. */
+static st_status model_of_job(cli_run *run, const st_yaml_node *file, const st_yaml_node **model)
+{
+    const char *name = run->common.asked.model;
+    const st_yaml_node *own = file != NULL ? st_yaml_get(file, "model") : NULL;
+    const st_yaml_node *more = own != NULL ? st_yaml_get(own, "base") : NULL;
+    if (own != NULL && own->kind != ST_YAML_MAP)
+        more = own;
+    *model = own;
+    for (size_t i = 0; own != NULL && more == NULL && i < file->count; i++)
+        if (file->items[i] != own && strcmp(file->keys[i], "name") != 0 &&
+            strcmp(file->keys[i], "doc") != 0 && strcmp(file->keys[i], "source") != 0)
+            more = file->items[i];
+    if (more == NULL)
+        return ST_OK;
+    return st_fail(run->errors, ST_ERR_USAGE, more->place,
+                   "'%s' is a job, and more than the keys of a model" ST_HINT
+                   "use it as JOB: steptime %s %s --set cluster=%s",
+                   name, run->verb->name, name, run->common.asked.cluster);
 }
 
 /* The tokens for which the model has learned positions; 0 if it has none. What is set counts. */
@@ -290,12 +312,18 @@ st_status cli_job_read(cli_run *run, const char *gpus)
             cli_add_text(run, &texts, st_arena_printf(run->arena, "name=%s on %s", model, cluster));
     if (status == ST_OK)
         status = add_set(run, &texts, "cluster", asked->cluster);
+    const st_yaml_node *file = status == ST_OK ? model_file(run, asked->model) : NULL;
+    const st_yaml_node *of_job = NULL;
+    if (status == ST_OK)
+        status = model_of_job(run, file, &of_job);
+    if (status == ST_OK && of_job != NULL)
+        file = of_job;
     if (status == ST_OK)
         status = is_json(asked->model) ? import_model(run, asked->model, &texts)
+                 : of_job != NULL      ? add_leaves(run, &texts, "model", of_job)
                                        : add_set(run, &texts, "model", asked->model);
-    const st_yaml_node *file = status == ST_OK ? model_file(run, asked->model) : NULL;
-    if (file != NULL && st_yaml_get(file, "layer_list") != NULL && run->common.sheet == NULL &&
-        !is_set(run, ST_KEY_SHEET)) {
+    if (status == ST_OK && file != NULL && st_yaml_get(file, "layer_list") != NULL &&
+        run->common.sheet == NULL && !is_set(run, ST_KEY_SHEET)) {
         status = add_set(run, &texts, ST_KEY_SHEET, LAYER_SHEET);
         if (status == ST_OK)
             status = add_set(run, &run->common.asked.assumed, "--sheet", LAYER_SHEET);

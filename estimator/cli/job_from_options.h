@@ -13,7 +13,8 @@
 
 #define CLI_ROW_MODEL                                                                              \
     CLI_TEXT(cli_common, asked.model, "model", "NAME|FILE",                                        \
-             "without JOB: the model, by name or as the config.json of a Hugging Face model",      \
+             "without JOB: the model, by name, as a config.json of Hugging Face or as imported "   \
+             "from it",                                                                            \
              .word = CLI_WORD_MODEL, .common = true)
 #define CLI_ROW_CLUSTER                                                                            \
     CLI_TEXT(cli_common, asked.cluster, "cluster", "NAME|FILE",                                    \
