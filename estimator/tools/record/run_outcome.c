@@ -83,7 +83,7 @@ static void add_record(outcome_reader *reader, const st_log_record *record)
         outcome->launches++;
         break;
     case ST_LOG_GEMM:
-        outcome->products += (record->flags & ST_LOG_FURTHER) == 0;
+        outcome->products++;
         break;
     case ST_LOG_COLLECTIVE:
         outcome->collectives++;
