@@ -1142,9 +1142,7 @@ st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without,
         size_t tasks = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
                        trace->kind_counts[ST_TRACE_MEMSET];
         if (tasks == 0)
-            status =
-                st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
-                        "the trace has no GPU work" ST_EXPECTED "kernels, to build a graph of");
+            status = st_trace_no_work(trace, ST_SEVERITY_ERROR, errors);
     }
     if (status != ST_OK)
         return status;

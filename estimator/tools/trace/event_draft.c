@@ -511,6 +511,12 @@ static bool read_member(st_scan *scan, st_draft *draft, key_use use, st_shape_no
         return read_mark(scan, node, &draft->thread);
     case USE_ARGUMENTS:
         return read_arguments(scan, draft);
+    case USE_ID: {
+        char c = st_scan_peek(scan);
+        return c == '"'                     ? st_scan_string(scan, &draft->id)
+               : c == '-' || st_is_digit(c) ? st_scan_number(scan, &draft->id)
+                                            : st_scan_skip(scan);
+    }
     default:
         return st_scan_skip(scan);
     }
@@ -519,7 +525,8 @@ static bool read_member(st_scan *scan, st_draft *draft, key_use use, st_shape_no
 /* The same, and where the value is. */
 static bool read_marked(st_scan *scan, st_draft *draft, key_use use, st_shape_node *node)
 {
-    static const key_use uses[ST_MARKED] = {USE_START, USE_DURATION, USE_PROCESS, USE_ID};
+    static const key_use uses[ST_MARKED] = {USE_START, USE_DURATION, USE_PROCESS, USE_ID,
+                                            USE_PHASE};
     size_t which = 0;
     while (which < ST_MARKED && uses[which] != use)
         which++;

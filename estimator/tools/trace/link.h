@@ -134,4 +134,8 @@ void st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order,
 /* The same on the times of the trace itself: what it recorded is lost. */
 void st_gpu_clock_mend(st_trace *trace);
 
+/* Reports that a trace has no GPU work, with what the file has and what records it. Gives
+ * ST_ERR_VALUE. */
+st_status st_trace_no_work(const st_trace *trace, st_severity severity, st_errors *errors);
+
 #endif

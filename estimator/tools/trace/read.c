@@ -3,6 +3,7 @@
 #include "trace/scan.h"
 #include "base/chars.h"
 #include "trace/link.h"
+#include "trace/pairs.h"
 #include "trace/store.h"
 #include "trace/xalloc.h"
 
@@ -29,6 +30,8 @@ typedef struct reader {
     uint64_t negative; /* events left out, as below */
     uint64_t incomplete;
     uint64_t impossible;
+    uint64_t lone_begins;
+    st_pairs pairs;
     uint64_t members; /* of the file, that are of no use */
 } reader;
 
@@ -363,6 +366,102 @@ static bool is_of_part(const reader *r, st_draft *draft)
     return true;
 }
 
+/* ---- events of a begin and an end ---- */
+
+/* Pairs of E are of a thread, those of e of a category and an id. */
+static bool pair_thread(reader *r, const st_draft *draft, uint32_t *thread)
+{
+    char text[200];
+    const bool is_async = draft->phase == 'b' || draft->phase == 'e';
+    st_scan_span first = is_async ? draft->category : draft->process.text;
+    st_scan_span second = is_async ? draft->id : draft->thread.text;
+    int length = snprintf(text, sizeof text, "%d|%.*s|%.*s", is_async,
+                          first.length < 90 ? (int)first.length : 90,
+                          first.length > 0 ? st_scan_text(&r->scan, first) : "",
+                          second.length < 90 ? (int)second.length : 90,
+                          second.length > 0 ? st_scan_text(&r->scan, second) : "");
+    return stored(r, st_pairs_thread(&r->pairs, text, (size_t)length, thread),
+                  "the trace has too many threads or ids of events that begin and end",
+                  "at most 2^20");
+}
+
+static uint64_t name_hash(const reader *r, const st_draft *draft)
+{
+    return draft->name.length == 0
+               ? 0
+               : st_hash_bytes(ST_HASH_BEGIN, st_scan_text(&r->scan, draft->name),
+                               draft->name.length);
+}
+
+/* What the event of this number in the store has begun; its duration is not known yet. */
+static bool begin_pair(reader *r, const st_draft *draft, size_t event, size_t frame)
+{
+    st_trace *trace = &r->store->trace;
+    uint32_t thread = 0;
+    st_open open = {.start_ns = draft->start_ns,
+                    .name = name_hash(r, draft),
+                    .event = ST_TRACE_NONE,
+                    .frame = ST_TRACE_NONE};
+    if (event < trace->event_count) {
+        open.event = (uint32_t)event;
+        trace->events[event].duration_ns = -1;
+    }
+    if (frame < trace->frame_count) {
+        open.frame = (uint32_t)frame;
+        trace->frames[frame].duration_ns = -1;
+    }
+    if (!pair_thread(r, draft, &thread))
+        return false;
+    st_pairs_begin(&r->pairs, thread, open);
+    return true;
+}
+
+static bool end_pair(reader *r, st_draft *draft, st_trace_kind *kind)
+{
+    st_trace *trace = &r->store->trace;
+    uint32_t thread = 0;
+    st_open open;
+    if (!pair_thread(r, draft, &thread))
+        return false;
+    if (!st_pairs_end(&r->pairs, thread, name_hash(r, draft), &open))
+        return true;
+    draft->duration_ns = draft->has_start ? draft->start_ns - open.start_ns : -1;
+    if (draft->duration_ns < 0)
+        return true; /* the begin stays without an end */
+    if (open.event != ST_TRACE_NONE) {
+        st_trace_event *event = &trace->events[open.event];
+        event->duration_ns = draft->duration_ns;
+        event->correlation = event->correlation < 0 ? draft->correlation : event->correlation;
+        *kind = (st_trace_kind)event->kind;
+    }
+    if (open.frame != ST_TRACE_NONE)
+        trace->frames[open.frame].duration_ns = draft->duration_ns;
+    return true;
+}
+
+/* Keeps an event, one that begins like one that lasts. */
+static bool keep_event(reader *r, st_draft *draft, st_trace_kind *kind)
+{
+    const size_t event = r->store->trace.event_count;
+    const size_t frame = r->store->trace.frame_count;
+    const char phase = draft->phase;
+    const bool begins = phase == 'B' || phase == 'b';
+    if (phase == 'E' || phase == 'e')
+        return end_pair(r, draft, kind);
+    if (begins) {
+        draft->phase = 'X';
+        draft->has_duration = draft->has_start;
+        draft->duration_ns = 0;
+        *kind = kept_kind(r, draft);
+    }
+    if (*kind != ST_TRACE_KINDS && !take_event(r, draft, *kind))
+        return false;
+    if (!keep_details(r, draft))
+        return false;
+    draft->phase = phase;
+    return !begins || begin_pair(r, draft, event, frame);
+}
+
 static bool read_event(reader *r)
 {
     st_draft draft = {.shapes = r->shapes,
@@ -403,9 +502,7 @@ static bool read_event(reader *r)
         r->impossible++;
         ok = refuse_event_at(r, draft.wrong_place, draft.wrong, NULL, draft.expected);
     } else {
-        if (ok && kind != ST_TRACE_KINDS)
-            ok = take_event(r, &draft, kind);
-        ok = ok && keep_details(r, &draft);
+        ok = ok && keep_event(r, &draft, &kind);
     }
     if (ok && r->visitor != NULL && trace->left_out == left_out) {
         size_t begin = r->scan.hold;
@@ -633,6 +730,8 @@ static void warn_left_out(reader *r)
         {r->negative, "events of negative duration are left out"},
         {r->incomplete, "events without a name, time or duration are left out"},
         {r->impossible, "events with an impossible time or phase are left out"},
+        {r->lone_begins, "events that begin (phase B) have no end (phase E) and are left out"},
+        {r->pairs.lone_ends, "ends of events (phase E) have no begin (phase B) and are left out"},
         {r->members, "values about the file are left out"},
         {r->scan.odd_values, "values without a valid number are left out"},
         {r->scan.controls, "control characters in strings count as blanks"},
@@ -641,7 +740,7 @@ static void warn_left_out(reader *r)
         st_place place = {.file = st_bytes_name(r->scan.bytes)};
         if (faults[i].count > 0)
             st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
-                      i < 4 ? place : r->scan.first_odd, "%llu %s",
+                      i < 6 ? place : r->scan.first_odd, "%llu %s",
                       (unsigned long long)faults[i].count, faults[i].what);
     }
 }
@@ -680,6 +779,8 @@ static st_status judge(reader *r, bool whole)
     if (status == ST_OK)
         status = judge_rank(r);
     if (status == ST_OK) {
+        r->lone_begins = r->pairs.count > 0 ? st_pairs_finish(&r->store->trace) : 0;
+        r->store->trace.left_out += r->lone_begins;
         r->store->trace.partial = r->store->trace.partial || r->store->trace.left_out > 0;
         warn_left_out(r);
     }
@@ -714,6 +815,7 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
         status = st_trace_check(&r.store->trace, r.partial, errors);
     st_scan_free(&r.scan);
     free(r.shapes);
+    st_pairs_free(&r.pairs);
     if (status == ST_OK)
         *trace = &r.store->trace;
     else

@@ -127,6 +127,7 @@ typedef enum st_marked {
     ST_MARKED_DURATION,
     ST_MARKED_PROCESS,
     ST_MARKED_ID,
+    ST_MARKED_PHASE,
     ST_MARKED
 } st_marked;
 
@@ -186,6 +187,7 @@ typedef struct st_draft {
     st_place wrong_place;
     st_scan_span name;
     st_scan_span category;
+    st_scan_span id;
     int64_t start_ns;
     int64_t duration_ns;
     st_mark process;
@@ -235,7 +237,8 @@ typedef struct st_visit {
     const char *text;      /* of the event, "{...}" */
     size_t length;
     uint64_t start;     /* of the text, as spans count */
-    st_trace_kind kind; /* as what the event is kept; ST_TRACE_KINDS: not at all */
+    st_trace_kind kind; /* as what the event is kept; ST_TRACE_KINDS: not at all; of an end (phases
+                           E and e) what its begin is kept as */
 } st_visit;
 
 typedef struct st_visitor {

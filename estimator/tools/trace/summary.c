@@ -222,3 +222,23 @@ void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary
             (double)(left < summary->period_ns ? left : summary->period_ns);
     }
 }
+
+st_status st_trace_no_work(const st_trace *trace, st_severity severity, st_errors *errors)
+{
+    enum { LISTED = 5 };
+    const char *text = "";
+    for (size_t i = 0; i < trace->category_count && i < LISTED; i++)
+        text = st_errors_text(errors, "%s%s%.60s (%llu)", text, i > 0 ? ", " : "",
+                              trace->names[trace->categories[i].name],
+                              (unsigned long long)trace->categories[i].count);
+    if (text[0] == '\0')
+        text = st_errors_text(errors, "%llu events without a category",
+                              (unsigned long long)trace->file_events);
+    (void)st_report(errors, severity, ST_ERR_VALUE, (st_place){.file = trace->file},
+                    "the trace has no GPU work" ST_FOUND "%s%s" ST_EXPECTED
+                    "events of category kernel, gpu_memcpy or gpu_memset" ST_HINT
+                    "record the GPU: ProfilerActivity.CUDA of torch.profiler, nsys --trace=cuda, "
+                    "rocprofv3 --kernel-trace",
+                    text, trace->category_count > LISTED ? ", ..." : "");
+    return ST_ERR_VALUE;
+}

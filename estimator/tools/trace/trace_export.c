@@ -303,13 +303,41 @@ static void move(const copier *c, uint32_t event, const st_draft *draft, st_mome
         *end = moment(c, track, draft->start_ns + draft->duration_ns);
 }
 
+/* "rank 3 0": the process of a rank, in a file of several. */
+static void add_rank(const copier *c, const st_visit *visit, patch *patches, size_t *count)
+{
+    static const st_marked values[] = {ST_MARKED_PROCESS, ST_MARKED_ID};
+    for (size_t i = 0; i < ST_COUNT(values); i++) {
+        st_scan_span at = visit->draft->marked[values[i]];
+        char text[64];
+        if (at.length == 0 || at.length > 24)
+            continue;
+        const char *value = visit->text + (at.start - visit->start);
+        bool quoted = value[0] == '"';
+        (void)snprintf(text, sizeof text, "\"rank %zu %.*s\"", c->rank,
+                       (int)at.length - (quoted ? 2 : 0), value + quoted);
+        add_patch(patches, count, at, text);
+    }
+}
+
 static st_status copy_event(void *context, const st_visit *visit)
 {
     copier *c = context;
     const st_draft *draft = visit->draft;
+    const bool begins = draft->phase == 'B' || draft->phase == 'b';
+    if (visit->kind != ST_TRACE_KINDS && (draft->phase == 'E' || draft->phase == 'e'))
+        return ST_OK; /* its begin was written as all of it */
     uint32_t event = visit->kind != ST_TRACE_KINDS ? event_of(c, draft->start_ns) : ST_TRACE_NONE;
+    st_draft complete = *draft;
     patch patches[ST_MARKED];
     size_t count = 0;
+    if (begins && visit->kind != ST_TRACE_KINDS) {
+        if (event == ST_TRACE_NONE || c->trace->events[event].start_ns != draft->start_ns)
+            return ST_OK; /* it has no end and was left out */
+        complete.has_duration = true;
+        complete.duration_ns = c->trace->events[event].duration_ns;
+        draft = &complete;
+    }
     if (draft->has_start && draft->phase != 'M') {
         st_moment start;
         st_moment end;
@@ -320,24 +348,17 @@ static st_status copy_event(void *context, const st_visit *visit)
             return ST_OK; /* a kernel that is not launched any more */
         if (start.to_ns + c->offset_ns != start.from_ns)
             add_time(patches, &count, draft->marked[ST_MARKED_START], start.to_ns + c->offset_ns);
-        if (draft->has_duration && duration_ns != draft->duration_ns && draft->duration_ns >= 0)
+        if (draft == &complete) {
+            char text[ST_MICROSECONDS_TEXT];
+            char phase[ST_MICROSECONDS_TEXT + 32];
+            (void)snprintf(phase, sizeof phase, "\"X\",\"dur\":%s", time_text(duration_ns, text));
+            add_patch(patches, &count, draft->marked[ST_MARKED_PHASE], phase);
+        } else if (draft->has_duration && duration_ns != draft->duration_ns &&
+                   draft->duration_ns >= 0)
             add_time(patches, &count, draft->marked[ST_MARKED_DURATION], duration_ns);
     }
-    if (c->merged) {
-        /* "rank 3 0": the process of a rank, in a file of several. */
-        static const st_marked values[] = {ST_MARKED_PROCESS, ST_MARKED_ID};
-        for (size_t i = 0; i < ST_COUNT(values); i++) {
-            st_scan_span at = visit->draft->marked[values[i]];
-            char text[64];
-            if (at.length == 0 || at.length > 24)
-                continue;
-            const char *value = visit->text + (at.start - visit->start);
-            bool quoted = value[0] == '"';
-            (void)snprintf(text, sizeof text, "\"rank %zu %.*s\"", c->rank,
-                           (int)at.length - (quoted ? 2 : 0), value + quoted);
-            add_patch(patches, &count, at, text);
-        }
-    }
+    if (c->merged)
+        add_rank(c, visit, patches, &count);
     next_event(c);
     size_t done = 0;
     for (size_t i = 0; i < count; i++) {

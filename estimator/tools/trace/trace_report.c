@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary of traces as a result; times are nanoseconds, as in the trace. */
 #include "base/number.h"
+#include "trace/link.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
 #include "trace/xalloc.h"
@@ -19,8 +20,7 @@ void st_trace_report_make(const st_trace_set *set, size_t top, st_arena *arena,
     }
     for (size_t i = 0; i < set->count && idle > 0; i++) {
         if (report->ranks[i].gpu_tasks == 0)
-            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
-                      (st_place){.file = set->ranks[i]->file}, "the trace has no GPU work");
+            (void)st_trace_no_work(set->ranks[i], ST_SEVERITY_WARNING, errors);
     }
 }
 

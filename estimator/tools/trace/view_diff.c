@@ -3,6 +3,7 @@
  * merged. */
 #include "base/number.h"
 #include "base/svg.h"
+#include "trace/link.h"
 #include "trace/view.h"
 #include "trace/xalloc.h"
 
@@ -167,8 +168,7 @@ st_status st_view_diff(const st_diff_ask *ask, st_arena *arena, st_trace_diff *d
                                   .fold = ask->fold};
         status = st_view_tree_asked(&tree, arena, &trees[i], errors);
         if (status == ST_OK && trees[i].count == 1)
-            status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = diff->sides[i].name},
-                             "the trace has no GPU work" ST_EXPECTED "kernels to compare");
+            status = st_trace_no_work(sets[i]->ranks[0], ST_SEVERITY_ERROR, errors);
         if (status == ST_OK)
             diff->total_ns[i] = (double)trees[i].nodes[0].gpu_ns / diff->sides[i].divisor;
     }

@@ -353,8 +353,7 @@ static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++)
         if (ranks[i].stream_count == 0)
-            status = st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = ranks[i].trace->file},
-                             "the trace has no GPU work" ST_EXPECTED "kernels, copies or fills");
+            status = st_trace_no_work(ranks[i].trace, ST_SEVERITY_ERROR, run->errors);
     const idle_options *options = run->options;
     if (status == ST_OK && !options->simple)
         status = st_view_idle_causes(recorded->set, run->arena, ranks, count, run->errors);
