@@ -58,7 +58,8 @@ static const char mill[] =
     "      parts: {edge: part_of}\n"
     "  rests:\n"
     "    - {rests: time of sacks, on: [G, S, worn], sizes: [rows, columns]}\n"
-    "    - {rests: time of sieves, on: [S]}\n";
+    "    - {rests: time of sieves, on: [S]}\n"
+    "    - {rests: stones never turned, sizes: [rows, columns]}\n";
 
 static const char village[] = "name: village\n"
                               "cluster:\n"
@@ -131,8 +132,9 @@ TEST_WITH(the_report_stands_as_it_is_worked_out, set_up, tear_down)
         "  edge   212 ms  80 %  ",
         "\n  other   53 ms  20 %  ",
         /* The sieve is timed, the upper stone has no rows. */
-        "\nWhat rests on a default, not on a measurement\n"
-        "  time of sacks: constants.grain 2.385 s: lower half 4096.5 x 23.85\n\n",
+        "\nWhat rests on defaults or extrapolation, not on measurements\n"
+        "  time of sacks: constants.grain 2.385 s: lower half 4096.5 x 23.85\n"
+        "  stones never turned: lower half 4096.5 x 23.85\n\n",
         "\n\nWhat 10 % more of a constant changes\n"
         "  +7.7 %  constants.grain  2.385 s, assumed  grinding\n"};
     for (size_t i = 0; i < COUNT(parts); i++)

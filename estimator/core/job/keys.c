@@ -472,6 +472,10 @@ static const st_key keys[] = {
     PRODUCT_KEYS("fp8_block", "FP8 with a scale for each block"),
     PRODUCT_KEYS("mxfp8", "MXFP8"),
     PRODUCT_KEYS("nvfp4", "NVFP4"),
+    COUNT("cluster.gpu.gemm_measured_rows", COUNTS, NULL,
+          "rows of the largest measured product; without it, nobody measured products"),
+    COUNT("cluster.gpu.gemm_measured_width", COUNTS, NULL,
+          "columns, or numbers summed, of the largest measured product"),
     NUMBER("cluster.gpu.gemm_burst", RANGE(0.5, 2), "1",
            "rate of large products in a short burst over that under sustained load, where the "
            "power limit throttles"),

@@ -181,12 +181,11 @@ static void read_rest(st_loader *loader, const st_yaml_node *node)
     st_loader_check_keys(loader, node, keys, 3, what);
     rest.title = st_loader_text(loader, node, "rests", what);
     read_names(st_loader_get(loader, node, "sizes", ST_YAML_LIST, what), false, &rest);
-    size_t sizes = rest.count;
     read_names(st_loader_get(loader, node, "on", ST_YAML_LIST, what), true, &rest);
-    if (rest.title[0] == '\0' || rest.count == sizes || rest.count == MOST_PARTS ||
+    if (rest.title[0] == '\0' || rest.count == 0 || rest.count == MOST_PARTS ||
         summary->rest_count == MOST_BARS)
         (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
-                             "%s has a name and inputs" ST_EXPECTED
+                             "%s has a name, and inputs or sizes" ST_EXPECTED
                              "at most %d of {rests: NOUN, on: [INPUT], sizes: [FAMILY]}, each of "
                              "fewer than %d names",
                              what, MOST_BARS, MOST_PARTS);

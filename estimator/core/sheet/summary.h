@@ -37,7 +37,8 @@ typedef struct st_summary {
     st_summary_bar *bars;
     size_t bar_count;
     /* What should rest on measurements: parts are inputs (`given`) and, before them, the sizes of
-     * what they price, families over one enumeration (`cell`). */
+     * what they price, families over one enumeration (`cell`). Without inputs, sizes above 0 are
+     * those that nobody measured. */
     st_summary_bar *rests;
     size_t rest_count;
 } st_summary;
