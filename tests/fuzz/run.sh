@@ -57,6 +57,7 @@ fi
 
 ticks=$(getconf CLK_TCK)
 running=''
+spent_cs=0
 current=''
 # Adds what the running target has had to its row.
 note_spent() {
