@@ -32,16 +32,34 @@ const char *st_trace_class_name(st_trace_class class_)
 
 /* ---- the table ---- */
 
+/* A list of the table: one more part of names for each of its texts. */
+static st_trace_class_part *add_parts(st_yaml_reader *reader, const st_yaml_node *names,
+                                      st_trace_class class_, st_trace_class_part *parts,
+                                      size_t *count)
+{
+    size_t text_count = 0;
+    const char **texts =
+        names != NULL ? st_read_texts(reader, names, "an entry of a list", &text_count) : NULL;
+    for (size_t i = 0; texts != NULL && i < text_count; i++) {
+        char *text = st_xcopy(reader->arena, texts[i], strlen(texts[i]));
+        for (char *c = text; *c != '\0'; c++)
+            *c = st_to_lower(*c);
+        const st_trace_class_part part = {text, class_};
+        ST_XAPPEND(reader->arena, parts, *count, part);
+    }
+    return parts;
+}
+
 static st_status read_classes(const st_yaml_node *root, st_arena *arena, st_trace_classes *made,
                               st_errors *errors)
 {
-    static const char *const known[] = {"classes", "source"};
+    static const char *const known[] = {"classes", "lookups", "source"};
     static const char *const line_keys[] = {"class", "names"};
     st_trace_class_part *parts = NULL;
     st_yaml_reader reader = {.arena = arena, .errors = errors, .file = root->place.file};
     if (!st_read_is(&reader, root, ST_YAML_MAP, "classes of kernels must be a map"))
         return reader.status;
-    st_read_keys(&reader, root, "classes of kernels", known, ST_COUNT(known), 1);
+    st_read_keys(&reader, root, "classes of kernels", known, ST_COUNT(known), 0);
     const st_yaml_node *lines = st_read_list(&reader, root, "classes", MOST_LINES);
     for (size_t i = 0; lines != NULL && i < lines->count; i++) {
         const st_yaml_node *line = lines->items[i];
@@ -49,7 +67,6 @@ static st_status read_classes(const st_yaml_node *root, st_arena *arena, st_trac
             continue;
         st_read_keys(&reader, line, "a line", line_keys, ST_COUNT(line_keys), 2);
         const char *name = st_read_text(&reader, line, "class", NULL);
-        const st_yaml_node *names = st_read_list(&reader, line, "names", MOST_PARTS);
         size_t class_ = name != NULL
                             ? st_find_text(class_names, ST_TRACE_CLASSES, sizeof(char *), name)
                             : SIZE_MAX;
@@ -57,18 +74,13 @@ static st_status read_classes(const st_yaml_node *root, st_arena *arena, st_trac
             ST_NOTE(&reader, ST_ERR_NAME, st_yaml_get(line, "class")->place,
                     "unknown class '%.80s'" ST_HINT "%s", name,
                     st_errors_nearest(errors, name, class_names, ST_TRACE_CLASSES));
-        size_t count = 0;
-        const char **texts =
-            names != NULL ? st_read_texts(&reader, names, "an entry of 'names'", &count) : NULL;
-        for (size_t k = 0; texts != NULL && k < count && class_ != SIZE_MAX; k++) {
-            char *text = st_xcopy(arena, texts[k], strlen(texts[k]));
-            for (char *c = text; *c != '\0'; c++)
-                *c = st_to_lower(*c);
-            const st_trace_class_part part = {text, (st_trace_class)class_};
-            ST_XAPPEND(arena, parts, made->count, part);
-        }
+        const st_yaml_node *names = st_read_list(&reader, line, "names", MOST_PARTS);
+        if (class_ != SIZE_MAX)
+            parts = add_parts(&reader, names, (st_trace_class)class_, parts, &made->kernels.count);
     }
-    made->parts = parts;
+    made->kernels.items = parts;
+    made->lookups.items = add_parts(&reader, st_read_list(&reader, root, "lookups", MOST_PARTS),
+                                    ST_TRACE_OTHER, NULL, &made->lookups.count);
     return reader.status;
 }
 
@@ -113,6 +125,17 @@ static const st_trace_classes *own_classes(void)
     return &own.classes;
 }
 
+/* The user's parts come first. */
+static st_trace_class_parts joined(st_arena *arena, const st_trace_class_parts *users,
+                                   const st_trace_class_parts *library)
+{
+    const size_t count = users->count + library->count;
+    st_trace_class_part *items = st_xalloc(arena, count + 1, sizeof *items);
+    for (size_t i = 0; i < count; i++)
+        items[i] = i < users->count ? users->items[i] : library->items[i - users->count];
+    return (st_trace_class_parts){items, count};
+}
+
 st_status st_trace_classes_load(const st_paths *paths, st_arena *arena,
                                 const st_trace_classes **classes, st_errors *errors)
 {
@@ -129,11 +152,8 @@ st_status st_trace_classes_load(const st_paths *paths, st_arena *arena,
     if (status != ST_OK)
         return status;
     st_trace_classes *made = st_xalloc(arena, 1, sizeof *made);
-    st_trace_class_part *parts =
-        st_xalloc(arena, users.count + library->count + 1, sizeof *made->parts);
-    for (size_t i = 0; i < users.count + library->count; i++)
-        parts[i] = i < users.count ? users.parts[i] : library->parts[i - users.count];
-    *made = (st_trace_classes){parts, users.count + library->count};
+    made->kernels = joined(arena, &users.kernels, &library->kernels);
+    made->lookups = joined(arena, &users.lookups, &library->lookups);
     *classes = made;
     return ST_OK;
 }
@@ -158,22 +178,35 @@ static bool has_parts(const char *name, const char *text)
     }
 }
 
-st_trace_class st_trace_class_of(const st_trace_classes *classes, const char *name)
+/* The first of the parts that a name contains; NULL: none. */
+static const st_trace_class_part *find_part(const st_trace_class_parts *parts, const char *name)
 {
     char lower[LONGEST_LOOK + 1];
-    const st_trace_classes *table = classes != NULL ? classes : own_classes();
     size_t length = strnlen(name, LONGEST_LOOK);
     for (size_t i = 0; i < length; i++)
         lower[i] = st_to_lower(name[i]);
     lower[length] = '\0';
-    for (size_t i = 0; i < table->count; i++) {
-        const char *text = table->parts[i].text;
+    for (size_t i = 0; i < parts->count; i++) {
+        const char *text = parts->items[i].text;
         bool fits =
             strchr(text, '*') == NULL ? strstr(lower, text) != NULL : has_parts(lower, text);
         if (fits)
-            return table->parts[i].class_;
+            return &parts->items[i];
     }
-    return ST_TRACE_OTHER;
+    return NULL;
+}
+
+st_trace_class st_trace_class_of(const st_trace_classes *classes, const char *name)
+{
+    const st_trace_classes *table = classes != NULL ? classes : own_classes();
+    const st_trace_class_part *part = find_part(&table->kernels, name);
+    return part != NULL ? part->class_ : ST_TRACE_OTHER;
+}
+
+bool st_trace_looks_up(const st_trace_classes *classes, const char *name)
+{
+    const st_trace_classes *table = classes != NULL ? classes : own_classes();
+    return find_part(&table->lookups, name) != NULL;
 }
 
 st_trace_class st_trace_classify(const char *name)

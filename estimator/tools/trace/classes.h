@@ -6,9 +6,14 @@
 #include "steptime/paths.h"
 #include "trace/trace.h"
 
-struct st_trace_classes {
-    const struct st_trace_class_part *parts; /* in their order: the first that fits decides */
+typedef struct st_trace_class_parts {
+    const struct st_trace_class_part *items; /* in their order: the first that fits decides */
     size_t count;
+} st_trace_class_parts;
+
+struct st_trace_classes {
+    st_trace_class_parts kernels;
+    st_trace_class_parts lookups; /* of operators, of no class */
 };
 
 /*
@@ -20,5 +25,8 @@ st_status st_trace_classes_load(const st_paths *paths, st_arena *arena,
 
 /* The class of a kernel by its name; NULL is the library's table. */
 st_trace_class st_trace_class_of(const st_trace_classes *classes, const char *name);
+
+/* Whether what an operator of this name moves follows the values of its tensors. */
+bool st_trace_looks_up(const st_trace_classes *classes, const char *name);
 
 #endif

@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "base/chars.h"
 #include "steptime/keys.h"
+#include "trace/classes.h"
 #include "trace/link.h"
+#include "trace/store.h"
 #include "trace/view.h"
 #include "trace/pytorch_shape.h"
 #include "trace/xalloc.h"
@@ -332,19 +334,6 @@ static double bytes_of(const tensors *found, const st_task_shape *shape)
     return found->bytes + result;
 }
 
-/* What these move depends on the values of their tensors: rows of tables that the shapes lack, or
- * lack the number of, and passes of sorts. */
-static bool follows_values(const char *operator)
-{
-    static const char *const parts[] = {"embedding_bag", "EmbeddingBag", "lookup", "Lookup",
-                                        "sparse",        "Sparse",       "sort",   "topk",
-                                        "unique",        "nonzero"};
-    for (size_t i = 0; i < ST_COUNT(parts); i++)
-        if (strstr(operator, parts[i]) != NULL)
-            return true;
-    return false;
-}
-
 static st_status price_work(recorded *r, const st_trace *trace, const asked *one,
                             st_trace_work *made)
 {
@@ -362,7 +351,9 @@ static st_status price_work(recorded *r, const st_trace *trace, const asked *one
     st_errors_destroy(ignored);
     st_status status = fits ? st_prices_of_task(r->before, &shape, &price, r->errors) : ST_OK;
     if (status != ST_OK || !fits || (price.unknown && !is_bound) || !(price.time_s > 0) ||
-        (shape.form == ST_FORM_KERNEL && follows_values(trace->names[one->operator_])))
+        (shape.form == ST_FORM_KERNEL &&
+         st_trace_looks_up(((const st_store *)trace->owner)->kernel_classes,
+                           trace->names[one->operator_])))
         return status;
     double bandwidth = gpu_value(r->before, ST_KEY_CLUSTER_GPU_MEMORY_BANDWIDTH);
     double peak = peak_of(r, shape.type);
