@@ -258,12 +258,35 @@ TEST_OF(equal_ranks_are_read_once, world *own, make_world, drop_world)
     st_import_request each = plain;
     each.run.each = true;
     const st_imported *once = import(own, &plain);
+    assert_null(strstr(said(own->errors), "communicators"));
     const st_imported *all = import(own, &each);
     assert_int_equal(once->run->worker_count, 1);
     assert_int_equal(once->run->workers[0].rank_count, 6);
     assert_int_equal(all->run->worker_count, 6);
     assert_int_equal(once->workers[0].step_ns, all->workers[5].step_ns);
     assert_int_equal(once->workers[0].waiting_ns, 0);
+}
+
+/* Groups of three of six ranks may be neighbours or every second rank: one log does not say which.
+ */
+TEST_OF(equal_ranks_leave_distances_open, world *own, make_world, drop_world)
+{
+    for (int rank = 0; rank < 6; rank++) {
+        log_maker maker = begin_log(own->folder, rank, 6);
+        put_comm(&maker, 0xABCDEF12 + (uint64_t)rank % 2, rank / 2, 3);
+        put_stream(&maker, ST_LOG_STREAM_CREATE, 1);
+        put_stream(&maker, ST_LOG_STREAM_CREATE, 2);
+        for (int i = 0; i < 3; i++)
+            put_step(&maker, 0xABCDEF12 + (uint64_t)rank % 2);
+        end_log(&maker, 0x2385);
+    }
+    st_import_request each = plain;
+    each.run.each = true;
+    const st_imported *all = import(own, &each);
+    assert_int_equal(all->groups->groups[0].stride, 2);
+    assert_null(strstr(said(own->errors), "communicators"));
+    (void)import(own, &plain);
+    assert_non_null(strstr(said(own->errors), "1 communicators fit several distances between"));
 }
 
 /* One rank represents all 64; the reduction goes over 64. */

@@ -86,11 +86,16 @@ static void warn(const st_imported *made, st_errors *errors)
                   "%llu collectives have no time" ST_HINT
                   "specify their network with --cluster NAME",
                   (unsigned long long)made->unpriced);
-    if (made->groups->inferred > 0)
+    if (made->groups->inferred > 0 && made->run->assumed > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "%zu communicators have unread ranks; their stride is inferred from the ranks "
                   "that were read",
                   made->groups->inferred);
+    else if (made->groups->ambiguous > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%zu communicators fit several distances between their ranks, as identical ranks "
+                  "are read once; the smallest is taken" ST_HINT "read every rank with --each",
+                  made->groups->ambiguous);
 }
 
 st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,

@@ -131,14 +131,19 @@ static st_status add_group(st_groups *groups, uint32_t worker, size_t index)
         int64_t rank = run->workers[group.worker].rank;
         int64_t most = (int64_t)run->world / group.ranks;
         group.stride = 0;
-        for (int64_t stride = 1; stride <= most && group.stride == 0; stride++)
-            group.stride = stride_fits(run, index, &group, stride, ST_NO_INDEX) ? stride : 0;
+        size_t fits = 0;
+        for (int64_t stride = most; stride >= 1; stride--)
+            if (stride_fits(run, index, &group, stride, ST_NO_INDEX)) {
+                group.stride = stride;
+                fits++;
+            }
         for (int64_t stride = 1; stride <= most && group.stride == 0; stride++)
             group.stride = stride_fits(run, index, &group, stride, group.worker) ? stride : 0;
         group.stride = group.stride == 0 ? 1 : group.stride;
         group.base = rank - group.rank * group.stride;
         find_meeting(groups, index, &group);
         groups->inferred++;
+        groups->ambiguous += fits != 1;
     }
     (void)ST_APPEND(groups->arena, groups->groups, groups->group_count, group);
     return ST_OK;

@@ -65,7 +65,8 @@ typedef struct st_groups {
     st_index index; /* of instances, by key */
     st_message_pair *pairs;
     size_t pair_count;
-    size_t inferred; /* communicators whose ranks are inferred from sizes */
+    size_t inferred;  /* communicators whose ranks are inferred from sizes */
+    size_t ambiguous; /* those of them that several distances between ranks fit */
     st_arena *arena;
     st_errors *errors;
 } st_groups;
