@@ -103,6 +103,106 @@ static void nested(void)
     MUST(cudaDeviceSynchronize());
 }
 
+typedef struct kernel_node {
+    const void *function;
+    dim3 grid, block;
+    unsigned shared;
+    void **arguments, **extra;
+} kernel_node;
+
+typedef struct set_node {
+    void *to;
+    size_t pitch;
+    unsigned value, width;
+    size_t columns, rows;
+} set_node;
+
+int cudaGraphCreate(graph_t *graph, unsigned flags);
+int cudaGraphGetNodes(graph_t graph, graph_t *nodes, size_t *count);
+int cudaGraphAddKernelNode(graph_t *node, graph_t graph, const graph_t *after, size_t count,
+                           const kernel_node *what);
+int cudaGraphAddMemsetNode(graph_t *node, graph_t graph, const graph_t *after, size_t count,
+                           const set_node *what);
+typedef int add_copy_function(graph_t *node, graph_t graph, const graph_t *after, size_t count,
+                              void *to, const void *from, size_t bytes, int kind);
+add_copy_function cudaGraphAddMemcpyNode1D;
+int cudaGraphKernelNodeSetParams(graph_t node, const kernel_node *what);
+int cudaGraphExecKernelNodeSetParams(graph_t executable, graph_t node, const kernel_node *what);
+int cudaGraphExecMemcpyNodeSetParams(graph_t executable, graph_t node, const void *what);
+int cudaGraphExecNodeSetParams(graph_t executable, graph_t node, const void *what);
+int cudaGraphNodeSetEnabled(graph_t executable, graph_t node, unsigned enabled);
+int cudaGraphExecUpdate(graph_t executable, graph_t graph, void *result);
+
+static const char relu[1];
+
+/* The second node of a capture with an event between its kernels becomes another kernel. */
+static void change_captured(const kernel_node *other)
+{
+    stream_t stream = NULL;
+    event_t event = NULL;
+    graph_t graph = NULL, nodes[2];
+    size_t count = 2;
+    MUST(cudaStreamCreate(&stream));
+    MUST(cudaEventCreate(&event));
+    MUST(cudaStreamBeginCapture(stream, 0));
+    MUST(launch(1, stream));
+    MUST(cudaEventRecord(event, stream));
+    MUST(launch(1, stream));
+    MUST(cudaStreamEndCapture(stream, &graph));
+    MUST(cudaGraphGetNodes(graph, nodes, &count));
+    ANSWERS(2, (int)count);
+    graph = instantiated(graph);
+    MUST(cudaGraphExecKernelNodeSetParams(graph, nodes[1], other));
+    MUST(cudaGraphLaunch(graph, stream));
+}
+
+/* Nodes that change in what is launched, in the graph, or are off for a while. */
+static void changes(void)
+{
+    const kernel_node first = {gelu, {7, 1, 1}, {256, 1, 1}, 0, NULL, NULL};
+    kernel_node other = first;
+    graph_t graph = NULL, nodes[4], found[8], one, two;
+    size_t count = 8;
+    void *block = NULL;
+    static char host[3852];
+    other.function = relu;
+    MUST(cudaMalloc(&block, 1 << 20));
+    const set_node set = {block, 0, 0, 1, 2385, 1};
+    /* cudaMemcpy3DParms: from word 4, to word 12, three rows of 1,284 bytes */
+    uintptr_t volume[20] = {[4] = (uintptr_t)host, [12] = (uintptr_t)block, [16] = 1284, 3, 1, 1};
+    struct {
+        int type, reserved[3];
+        set_node set;
+    } any = {.type = 2, .set = {block, 0, 0, 2, 2619, 1}};
+    MUST(cudaGraphCreate(&graph, 0));
+    MUST(cudaGraphAddKernelNode(&nodes[0], graph, NULL, 0, &first));
+    MUST(cudaGraphAddMemcpyNode1D(&nodes[1], graph, nodes, 1, block, host, 2385, HOST_TO_DEVICE));
+    MUST(cudaGraphAddMemsetNode(&nodes[2], graph, nodes, 2, &set));
+    MUST(cudaGraphAddKernelNode(&nodes[3], graph, nodes, 3, &first));
+    MUST(cudaGraphGetNodes(graph, found, &count));
+    ANSWERS(4, (int)count);
+    MUST(memcmp(nodes, found, sizeof nodes));
+    one = instantiated(graph);
+    MUST(cudaGraphLaunch(one, NULL));
+    MUST(cudaGraphExecKernelNodeSetParams(one, nodes[0], &other));
+    MUST(cudaGraphExecMemcpyNodeSetParams(one, nodes[1], volume));
+    MUST(cudaGraphExecNodeSetParams(one, nodes[2], &any));
+    MUST(cudaGraphLaunch(one, NULL));
+    MUST(cudaGraphLaunch(one, NULL));
+    MUST(cudaGraphKernelNodeSetParams(nodes[3], &other));
+    two = instantiated(graph);
+    MUST(cudaGraphLaunch(two, NULL));
+    MUST(cudaGraphNodeSetEnabled(two, nodes[1], 0));
+    MUST(cudaGraphLaunch(two, NULL));
+    MUST(cudaGraphNodeSetEnabled(two, nodes[1], 1));
+    MUST(cudaGraphLaunch(two, NULL));
+    MUST(cudaGraphExecUpdate(one, graph, NULL));
+    MUST(cudaGraphLaunch(one, NULL));
+    ANSWERS(1, cudaGraphKernelNodeSetParams(one, &other));
+    change_captured(&other);
+    MUST(cudaDeviceSynchronize());
+}
+
 /* Counts GPUs, and becomes another program of the same number. */
 static void becomes(char **argv)
 {
@@ -184,6 +284,10 @@ int main(int argc, char **argv)
         becomes(argv);
     register_function(register_binary(NULL), gelu, NULL, "_Z4geluv", -1, NULL, NULL, NULL, NULL,
                       NULL);
+    register_function(register_binary(NULL), relu, NULL, "_Z4reluv", -1, NULL, NULL, NULL, NULL,
+                      NULL);
+    if (strcmp(what, "changes") == 0)
+        changes();
     if (strcmp(what, "states") == 0)
         states();
     if (strcmp(what, "nested") == 0)

@@ -30,7 +30,9 @@
  *
  * Calls while a stream is captured are not executed, they become nodes of the graph: their records
  * have ST_LOG_CAPTURED set and lie, in order, in the capturing streams between
- * ST_LOG_CAPTURE_BEGIN and ST_LOG_CAPTURE_END. A ST_LOG_GRAPH_LAUNCH runs them all again.
+ * ST_LOG_CAPTURE_BEGIN and ST_LOG_CAPTURE_END. A ST_LOG_GRAPH_LAUNCH runs them all again. Nodes
+ * that a program adds or changes by itself have ST_LOG_NODE or ST_LOG_CHANGE, too, and a
+ * ST_LOG_GRAPH_NODE behind them that says which node of which graph they are.
  */
 #ifndef STEPTIME_RECORD_LOG_H
 #define STEPTIME_RECORD_LOG_H
@@ -107,6 +109,7 @@ typedef enum st_log_kind {
     ST_LOG_MISUSE,        /* `mark`: a bad handle, a double free; `status` is what CUDA answers */
     ST_LOG_FORKED,        /* `mark`: the process was forked; `value` is the child's process id */
     ST_LOG_END,           /* `end`: the thread or the program ended in order */
+    ST_LOG_GRAPH_NODE,    /* `graph`: what the record before it is, ST_LOG_NODE or ST_LOG_CHANGE */
     ST_LOG_KINDS
 } st_log_kind;
 
@@ -115,6 +118,8 @@ enum {
     ST_LOG_CAPTURED = 1,     /* became a node of a graph instead of being executed */
     ST_LOG_ASYNC = 2,        /* of copies, sets and memory: in order of the stream */
     ST_LOG_NON_BLOCKING = 4, /* of ST_LOG_STREAM_CREATE: does not wait for the default stream */
+    ST_LOG_NODE = 8,         /* a node that a program adds to a graph; ST_LOG_GRAPH_NODE follows */
+    ST_LOG_CHANGE = 16       /* takes the place of a node, or a ST_LOG_CALL switches it off or on */
 };
 
 typedef enum st_log_direction {
@@ -288,9 +293,9 @@ typedef struct st_log_cudnn { /* ST_LOG_CUDNN */
 typedef struct st_log_graph { /* ST_LOG_CAPTURE_*, ST_LOG_GRAPH_* */
     uint32_t graph;           /* 0 while it is being captured first */
     uint32_t executable;      /* 0: none yet */
-    uint32_t stream;          /* captured, or launched into */
-    uint32_t nodes;
-    uint32_t capture; /* number of the capture in the process, from 1 */
+    uint32_t stream;          /* captured, or launched into; of a node 0: it is switched off */
+    uint32_t nodes;           /* how many; of ST_LOG_GRAPH_NODE: which, from 1 */
+    uint32_t capture;         /* number of the capture in the process, from 1 */
     uint32_t reserved[5];
 } st_log_graph;
 

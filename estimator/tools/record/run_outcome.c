@@ -80,7 +80,7 @@ static void add_record(outcome_reader *reader, const st_log_record *record)
     st_run_outcome *outcome = reader->outcome;
     switch (record->kind) {
     case ST_LOG_LAUNCH:
-        outcome->launches++;
+        outcome->launches += (record->flags & ST_LOG_CHANGE) == 0;
         break;
     case ST_LOG_GEMM:
         outcome->products++;

@@ -140,8 +140,7 @@ uint64_t st_do_gemm_groups(st_call *call)
     const st_log_gemm common = gemm_of(call);
     uint32_t groups = dim_of(call, 'g', 0);
     for (size_t i = 0; i < sizeof letters - 1; i++) {
-        uint64_t list = st_role(call, letters[i], 0);
-        memcpy(&lists[i], &list, sizeof list);
+        lists[i] = st_role_pointer(call, letters[i]);
         if (lists[i] == NULL && groups > 0)
             return st_misuse(call, BLAS_INVALID_VALUE, "a list of sizes is missing");
     }

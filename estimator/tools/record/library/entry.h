@@ -175,6 +175,14 @@ static inline uint64_t st_role(const st_call *call, char letter, uint64_t none)
     return place > 0 ? st_word(call, place - 1U) : none;
 }
 
+static inline void *st_role_pointer(const st_call *call, char letter)
+{
+    uint64_t word = st_role(call, letter, 0);
+    void *pointer;
+    memcpy(&pointer, &word, sizeof pointer);
+    return pointer;
+}
+
 /* Writes a value where an argument points to; invalid value where that is NULL. */
 uint64_t st_put_bytes(void *to, const void *value, size_t bytes);
 #define ST_PUT(call, index, type, value)                                                           \

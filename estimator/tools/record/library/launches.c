@@ -4,6 +4,7 @@
 #include "base/index.h"
 #include "base/lists.h"
 #include "record/library/arguments.h"
+#include "record/library/graphs.h"
 #include "record/library/objects.h"
 #include "record/library/environment.h"
 #include "record/library/texts.h"
@@ -165,9 +166,7 @@ uint64_t st_do_launch(st_call *call)
     return launch_host(call, st_word(call, 0), &wanted);
 }
 
-/* cudaGraphAddKernelNode(node *, graph, dependencies, how many, parameters *), cuGraphAddKernelNode
- */
-uint64_t st_do_graph_kernel(st_call *call)
+uint64_t st_kernel_node(st_call *call, const void *given)
 {
     struct {
         uint64_t function;
@@ -176,14 +175,22 @@ uint64_t st_do_graph_kernel(st_call *call)
         uint32_t shared_bytes;
         uint64_t arguments;
     } from;
-    memcpy(&from, st_pointer(call, 4), sizeof from);
+    uint64_t result = st_graph_node(call);
+    if (result != 0)
+        return result;
+    memcpy(&from, given, sizeof from);
     launch wanted = {.shared_bytes = from.shared_bytes, .arguments = {.list = from.arguments}};
     memcpy(wanted.grid, from.grid, sizeof wanted.grid);
     memcpy(wanted.block, from.block, sizeof wanted.block);
-    uint64_t result = launch_host(call, from.function, &wanted);
-    if (result == 0)
-        st_graph_node(call);
-    return result;
+    if (from.function == 0 && call->entry->library == ST_CUDA) /* a CUkernel, behind `extra` */
+        memcpy(&from.function, (const char *)given + sizeof from + 8, sizeof from.function);
+    return launch_host(call, from.function, &wanted);
+}
+
+/* cudaGraphAddKernelNode, cuGraphAddKernelNode and what changes their nodes: n the parameters */
+uint64_t st_do_graph_kernel(st_call *call)
+{
+    return st_kernel_node(call, st_role_pointer(call, 'n'));
 }
 
 /* The arguments in a row, behind the word 1 of a list that ends with 0. */
@@ -335,10 +342,7 @@ uint64_t st_do_module_load(st_call *call)
     st_object *module = st_object_make(ST_OBJECT_MODULE);
     if (module == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
-    uint64_t given = st_role(call, 'i', 0);
-    const void *image;
-    memcpy(&image, &given, sizeof image);
-    module->module.image = st_layout_copy(image);
+    module->module.image = st_layout_copy(st_role_pointer(call, 'i'));
     return ST_PUT(call, 0, uint64_t, module->handle);
 }
 

@@ -53,6 +53,15 @@ st_object *st_object_of(uint64_t handle, st_object_kind kind)
     return object->handle == handle ? object : NULL;
 }
 
+st_object *st_object_of_node(uint64_t node, uint32_t *number)
+{
+    uint32_t place = (uint32_t)node;
+    if (place >= used || at(place)->handle >> 48 != ((uint64_t)TAG << 8 | ST_OBJECT_GRAPH))
+        return NULL;
+    *number = (uint32_t)((node - at(place)->handle) >> 32);
+    return *number > 0 && *number <= at(place)->graph.nodes ? at(place) : NULL;
+}
+
 /* The error of a library for a NULL pointer, and for a bad stream. */
 const uint16_t st_null_errors[ST_LIBRARIES] = {
     ST_CUDA_INVALID_VALUE, ST_CUDA_INVALID_VALUE, 7, 7, 2002, 4, 2};

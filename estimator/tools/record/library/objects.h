@@ -57,7 +57,6 @@ typedef struct st_object {
             uint32_t nodes;
             uint32_t graph;
             uint32_t capture;
-            bool built; /* node by node, as if it were captured since it was made */
         } graph;
         struct {
             void *image; /* a copy; NULL: not known */
@@ -92,6 +91,8 @@ typedef struct st_object {
 st_object *st_object_make(st_object_kind kind);
 /* NULL for an invalid handle of this kind. */
 st_object *st_object_of(uint64_t handle, st_object_kind kind);
+/* The graph of a node's handle, and which of its nodes that is; NULL for an invalid one. */
+st_object *st_object_of_node(uint64_t node, uint32_t *number);
 /* The error of a library for a pointer that is NULL. */
 extern const uint16_t st_null_errors[ST_LIBRARIES];
 /* Checks what the table says of the arguments, and puts the objects into the call; 0, or the error.
@@ -110,10 +111,6 @@ st_object *st_stream_of(uint64_t handle);
 /* The stream that a call names, or else the default one; NULL makes the call a misuse, whose error
  * is draft.status. */
 st_object *st_stream_taken(st_call *call, uint64_t handle);
-
-/* A node of the graph that a call takes: the draft becomes it, its handle goes to the first
- * argument. */
-void st_graph_node(st_call *call);
 
 /* What a call enqueues becomes a node where its stream is captured. */
 static inline void st_enqueue(st_call *call, st_object *stream)

@@ -133,7 +133,7 @@ static bool on_device(uint64_t address)
     return block != NULL && block->memory != ST_LOG_PINNED;
 }
 
-static void draft_copy(st_call *call, uint64_t to, uint64_t from, uint64_t bytes)
+void st_copy_draft(st_call *call, uint64_t to, uint64_t from, uint64_t bytes)
 {
     bool to_device = on_device(to);
     bool from_device = on_device(from);
@@ -173,7 +173,7 @@ uint64_t st_copy_run(st_call *call, const st_copy *copy)
         return 0;
     if (copy->to == 0 || copy->from == 0 || !fits(copy->to, copy->from, (uint32_t)copy->kind))
         return bad_pointer(call);
-    draft_copy(call, copy->to, copy->from, copy->bytes * copy->rows);
+    st_copy_draft(call, copy->to, copy->from, copy->bytes * copy->rows);
     call->draft.copy.stream = stream->number;
     call->draft.flags = call->stream != NULL ? ST_LOG_ASYNC : 0;
     st_enqueue(call, stream);

@@ -15,6 +15,8 @@ typedef struct st_copy {
     uint64_t kind; /* cudaMemcpyKind */
 } st_copy;
 
+/* The draft of a copy by its pointers; its stream is the default one. */
+void st_copy_draft(st_call *call, uint64_t to, uint64_t from, uint64_t bytes);
 /* In the call's stream, asynchronously where it has one. */
 uint64_t st_copy_run(st_call *call, const st_copy *copy);
 

@@ -48,12 +48,10 @@ static int64_t gap_before(const run_walker *walker, const st_stream_replay *repl
 {
     uint64_t left_ns = replay->recorded_ns[call->thread];
     uint64_t begin_ns = (uint64_t)call->begin_ns;
-    if (left_ns == ST_REPLAY_NO_CALL)
+    if (left_ns == ST_REPLAY_NO_CALL || begin_ns < left_ns) /* or one more record of that call */
         return 0;
     if (walker->options->gap_ns >= 0)
         return walker->options->gap_ns;
-    if (begin_ns <= left_ns)
-        return 0;
     return begin_ns - left_ns < MOST_GAP_NS ? (int64_t)(begin_ns - left_ns) : (int64_t)MOST_GAP_NS;
 }
 
@@ -143,7 +141,10 @@ static st_status walk_call(run_walker *walker, st_stream_replay *replay, bool *w
     if (status != ST_OK || !*went)
         return status;
     replay->launched = false;
-    replay->recorded_ns[call->thread] = (uint64_t)call->begin_ns + call->length_ns;
+    const uint64_t left_ns = (uint64_t)call->begin_ns + call->length_ns;
+    uint64_t *recorded_ns = &replay->recorded_ns[call->thread];
+    if (*recorded_ns == ST_REPLAY_NO_CALL || *recorded_ns < left_ns)
+        *recorded_ns = left_ns;
     call->begin_ns = begin;
     replay->walked->end_ns[replay->next] = end;
     replay->clock_ns[call->thread] = end;

@@ -4,6 +4,8 @@
 
 #include "base/memory.h"
 
+#include <string.h>
+
 enum { MOST_EVENTS = 1 << 20, MOST_LANES = 4096, MOST_WAITS = 1 << 25 };
 
 /* ---- streams ---- */
@@ -135,17 +137,112 @@ static st_status add_meet(st_stream_replay *replay, uint32_t what, uint32_t next
 
 /* ---- graphs ---- */
 
-/* The capture behind a record about a graph, the latest first. */
-static st_replay_capture *capture_of(const st_stream_replay *replay, const st_log_graph *graph)
+/* The graph of a record, the latest first. */
+static st_replay_graph *graph_of(const st_stream_replay *replay, const st_log_graph *graph)
 {
-    for (size_t i = replay->capture_count; i > 0; i--) {
-        st_replay_capture *capture = &replay->captures[i - 1];
-        if ((graph->executable != 0 && capture->executable == graph->executable) ||
-            (graph->graph != 0 && capture->graph == graph->graph) ||
-            (graph->capture != 0 && capture->capture == graph->capture))
-            return capture;
+    for (size_t i = replay->graph_count; i > 0; i--) {
+        st_replay_graph *known = &replay->graphs[i - 1];
+        if ((graph->executable != 0 && known->executable == graph->executable) ||
+            (graph->graph != 0 && known->graph == graph->graph) ||
+            (graph->capture != 0 && known->capture == graph->capture))
+            return known;
     }
     return NULL;
+}
+
+static st_status add_graph(st_stream_replay *replay, const st_replay_graph *made)
+{
+    return ST_APPEND(replay->walk->arena, replay->graphs, replay->graph_count, *made)
+               ? ST_OK
+               : no_room(replay);
+}
+
+static st_status add_node(st_stream_replay *replay, st_replay_graph *graph, uint32_t call)
+{
+    const st_replay_node node = {.place = call, .what = call};
+    return st_arena_append(replay->walk->arena, &graph->nodes, &graph->node_count,
+                           &graph->node_room, &node, sizeof node)
+               ? ST_OK
+               : no_room(replay);
+}
+
+/* What was captured, up to a call. */
+static st_status end_capture(st_stream_replay *replay, uint32_t end)
+{
+    enum { ADDED = ST_LOG_NODE | ST_LOG_CHANGE };
+    const st_worker_call *calls = replay->walked->worker->calls;
+    const st_log_graph *of = &calls[end].record->graph;
+    st_replay_graph *graph = graph_of(replay, &(st_log_graph){.capture = of->capture});
+    st_status status = ST_OK;
+    if (graph == NULL)
+        return ST_OK;
+    graph->graph = of->graph;
+    for (uint32_t i = graph->first; i < end && status == ST_OK; i++)
+        if ((calls[i].record->flags & (ST_LOG_CAPTURED | ADDED)) == ST_LOG_CAPTURED)
+            status = add_node(replay, graph, i);
+    return status;
+}
+
+/* An executable graph has the nodes that the graph has now. */
+static st_status instantiate(st_stream_replay *replay, const st_log_graph *of)
+{
+    st_replay_graph *graph =
+        graph_of(replay, &(st_log_graph){.graph = of->graph, .capture = of->capture});
+    if (graph == NULL)
+        return ST_OK;
+    st_replay_graph made = {.executable = of->executable,
+                            .stream = graph->stream,
+                            .shares = true,
+                            .nodes = graph->nodes,
+                            .node_count = graph->node_count};
+    graph->shares = true;
+    return add_graph(replay, &made);
+}
+
+/* The node of a number, from 1; those of a capture count without its events. */
+static st_replay_node *node_of(const st_stream_replay *replay, const st_replay_graph *graph,
+                               uint32_t number)
+{
+    for (size_t i = 0; i < graph->node_count; i++) {
+        uint16_t kind = replay->walked->worker->calls[graph->nodes[i].place].record->kind;
+        number -= kind != ST_LOG_EVENT_RECORD && kind != ST_LOG_EVENT_WAIT;
+        if (number == 0)
+            return &graph->nodes[i];
+    }
+    return NULL;
+}
+
+/* The record before `call` is a node, or changes one. */
+static st_status take_node(st_stream_replay *replay, uint32_t call)
+{
+    const st_worker_call *calls = replay->walked->worker->calls;
+    const st_log_graph *of = &calls[call].record->graph;
+    const st_log_record *made = call > 0 ? calls[call - 1].record : NULL;
+    st_replay_graph *graph =
+        graph_of(replay, &(st_log_graph){.executable = of->executable,
+                                         .capture = of->executable == 0 ? of->capture : 0});
+    if (graph == NULL || made == NULL || made->status != 0 ||
+        calls[call - 1].thread != calls[call].thread)
+        return ST_OK;
+    if (graph->shares) {
+        st_replay_node *own =
+            st_arena_alloc(replay->walk->arena, graph->node_count + 1, sizeof *own);
+        if (own == NULL)
+            return no_room(replay);
+        if (graph->node_count > 0)
+            memcpy(own, graph->nodes, graph->node_count * sizeof *own);
+        graph->nodes = own;
+        graph->node_room = graph->node_count + 1;
+        graph->shares = false;
+    }
+    if ((made->flags & ST_LOG_NODE) != 0)
+        return add_node(replay, graph, call - 1);
+    st_replay_node *node = node_of(replay, graph, of->nodes);
+    if (node != NULL && made->kind == ST_LOG_CALL)
+        node->is_off = of->stream == 0;
+    else if (node != NULL)
+        node->what = call - 1;
+    return ST_OK;
 }
 
 /* A call that puts something into streams: itself, or the nodes of a graph. */
@@ -157,7 +254,8 @@ typedef struct launching {
     uint32_t depth;  /* of graphs within graphs */
 } launching;
 
-static st_status launch_record(st_stream_replay *replay, const launching *by, uint32_t what);
+static st_status launch_record(st_stream_replay *replay, const launching *by, uint32_t place,
+                               uint32_t what);
 
 /* Where a record goes: a node of a graph goes to the stream into which that is launched, where it
  * was captured in the first stream. */
@@ -176,37 +274,41 @@ static st_status launch_graph(st_stream_replay *replay, const launching *by, uin
     enum { MOST_DEPTH = 8, MOST_NESTED = ST_WORKERS_MOST_TASKS };
     const st_worker *worker = replay->walked->worker;
     const st_log_graph *graph = &worker->calls[what].record->graph;
-    const st_replay_capture *capture = capture_of(replay, graph);
+    const st_replay_graph *found = graph_of(replay, graph);
     launching nodes = *by;
     nodes.lane = lane_of(replay, by, what, graph->stream);
     nodes.depth++;
     if (nodes.lane == ST_NO_INDEX)
         return no_room(replay);
-    if (capture == NULL)
+    if (found == NULL)
         return ST_OK;
+    const st_replay_graph launched = *found; /* where it lies may move */
     if (nodes.depth > MOST_DEPTH || (nodes.depth > 1 && ++replay->nested > MOST_NESTED))
         return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = worker->file},
                        "graphs are nested too deep" ST_EXPECTED "at most %d levels", MOST_DEPTH);
-    nodes.origin = capture->stream;
+    nodes.origin = launched.stream;
     st_status status = ST_OK;
-    for (uint32_t i = capture->first; i < capture->end && status == ST_OK; i++)
-        if ((worker->calls[i].record->flags & ST_LOG_CAPTURED) != 0)
-            status = launch_record(replay, &nodes, i);
+    for (size_t i = 0; i < launched.node_count && status == ST_OK; i++)
+        if (!launched.nodes[i].is_off)
+            status = launch_record(replay, &nodes, launched.nodes[i].place, launched.nodes[i].what);
     return status;
 }
 
 /* ---- records ---- */
 
-/* What call `what` says is launched, which is the launching one, or a node of a graph. */
-static st_status launch_record(st_stream_replay *replay, const launching *by, uint32_t what)
+/* What call `what` says is launched, which is the launching one, or a node of a graph; `place` has
+ * its stream. */
+static st_status launch_record(st_stream_replay *replay, const launching *by, uint32_t place,
+                               uint32_t what)
 {
     const st_worker_call *node = &replay->walked->worker->calls[what];
     const st_log_record *record = node->record;
     if (record->kind == ST_LOG_GRAPH_LAUNCH)
         return record->status == 0 ? launch_graph(replay, by, what) : ST_OK;
-    if (record->status != 0 || st_record_stream(record) == NULL)
+    const uint32_t *stream = st_record_stream(replay->walked->worker->calls[place].record);
+    if (record->status != 0 || st_record_stream(record) == NULL || stream == NULL)
         return ST_OK;
-    uint32_t lane = lane_of(replay, by, what, *st_record_stream(record));
+    uint32_t lane = lane_of(replay, by, place, *stream);
     if (lane == ST_NO_INDEX)
         return no_room(replay);
     st_walk_task task = {.start_ns = by->launch_ns,
@@ -264,31 +366,22 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
 st_status st_stream_replay_launch(st_stream_replay *replay, uint32_t call, int64_t launch_ns)
 {
     const st_log_record *record = replay->walked->worker->calls[call].record;
-    st_replay_capture *capture = NULL;
     const launching by = {.call = call, .launch_ns = launch_ns, .lane = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
-    case ST_LOG_CAPTURE_BEGIN: {
-        st_replay_capture made = {
-            .capture = record->graph.capture, .stream = record->graph.stream, .first = call + 1};
-        made.end = made.first;
-        return ST_APPEND(replay->walk->arena, replay->captures, replay->capture_count, made)
-                   ? ST_OK
-                   : no_room(replay);
-    }
+    case ST_LOG_CAPTURE_BEGIN:
+        return add_graph(replay, &(st_replay_graph){.capture = record->graph.capture,
+                                                    .graph = record->graph.graph,
+                                                    .stream = record->graph.stream,
+                                                    .first = call + 1});
     case ST_LOG_CAPTURE_END:
-        capture = capture_of(replay, &(st_log_graph){.capture = record->graph.capture});
-        if (capture != NULL) {
-            capture->graph = record->graph.graph;
-            capture->end = call;
-        }
-        return ST_OK;
+        return end_capture(replay, call);
     case ST_LOG_GRAPH_INSTANTIATE:
-        capture = capture_of(replay, &(st_log_graph){.graph = record->graph.graph});
-        if (capture != NULL)
-            capture->executable = record->graph.executable;
-        return ST_OK;
+        return instantiate(replay, &record->graph);
+    case ST_LOG_GRAPH_NODE:
+        return take_node(replay, call);
     default:
-        return (record->flags & ST_LOG_CAPTURED) != 0 ? ST_OK : launch_record(replay, &by, call);
+        return (record->flags & ST_LOG_CAPTURED) != 0 ? ST_OK
+                                                      : launch_record(replay, &by, call, call);
     }
 }
 

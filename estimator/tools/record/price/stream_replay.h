@@ -16,15 +16,25 @@ typedef struct st_replay_event {
     uint32_t record; /* call */
 } st_replay_event;
 
-/* Calls that were captured into a graph. */
-typedef struct st_replay_capture {
-    uint32_t capture;
+/* What a node of a graph does. */
+typedef struct st_replay_node {
+    uint32_t place; /* the call by which it became a node, with its stream */
+    uint32_t what;  /* the call that says what is done */
+    bool is_off;
+} st_replay_node;
+
+/* A graph, or an executable one. */
+typedef struct st_replay_graph {
+    uint32_t capture; /* numbers, as in st_log_graph; 0: none */
     uint32_t graph;
     uint32_t executable;
-    uint32_t stream;
-    uint32_t first; /* calls */
-    uint32_t end;
-} st_replay_capture;
+    uint32_t stream; /* that was captured first */
+    uint32_t first;  /* call behind the begin of the capture */
+    bool shares;     /* `nodes` with another one */
+    st_replay_node *nodes;
+    size_t node_count;
+    size_t node_room;
+} st_replay_graph;
 
 typedef struct st_stream_replay {
     st_walk *walk;
@@ -36,8 +46,8 @@ typedef struct st_stream_replay {
     uint64_t *recorded_ns; /* by thread: when its last call returned while recording */
     st_replay_event *events;
     size_t event_count;
-    st_replay_capture *captures;
-    size_t capture_count;
+    st_replay_graph *graphs;
+    size_t graph_count;
     uint64_t nested;     /* graphs that were launched within others */
     uint32_t open_group; /* of NCCL, whose tasks may get more collectives */
     size_t group_first;  /* the first task of it */
