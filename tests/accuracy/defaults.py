@@ -36,12 +36,12 @@ def rows_of(data, name):
 
 
 def copy_tables(root, folder):
-    """Tables of validation without the stack and the overlaps that they fill in where a source names none."""
+    """Tables of validation without what they fill in where a source names none: stack, release of Primus, overlaps."""
     for name in ("modern-nemo", "modern-other", "modern-2026"):
         table = pathlib.Path("validation", name, "table.yaml")
         (folder / table.parent).mkdir(parents=True)
         text = pathlib.Path(root, table).read_text(encoding="utf-8")
-        text = re.sub(r"  - fill: \{(overlap\.|stack:).*\n(    .*\n)*", "", text)
+        text = re.sub(r"  - (fill: \{(overlap\.|stack:)|set: \{stack\.release: '26\.1').*\n(    .*\n)*", "", text)
         (folder / table).write_text(text, encoding="utf-8")
 
 
