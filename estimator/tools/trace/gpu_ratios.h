@@ -65,6 +65,7 @@ typedef struct st_trace_work {
     double flop;
     double bytes; /* of its tensors, each once */
     int64_t kernels;
+    int64_t captured;   /* 1: of a CUDA graph, the operator ran in its capture */
     uint32_t operator_; /* names */
     uint32_t shapes;
     uint32_t kernel; /* the longest, an event */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/chars.h"
 #include "steptime/keys.h"
+#include "trace/captures.h"
 #include "trace/classes.h"
 #include "trace/link.h"
 #include "trace/store.h"
@@ -262,22 +263,49 @@ static bool computes(const st_trace_event *event)
            event->duration_ns > 0;
 }
 
+/* The calls that launch GPU tasks, and those whose operators they are of, both by event. */
+typedef struct rank_calls {
+    uint32_t *launches;
+    uint32_t *operators;
+} rank_calls;
+
+static void find_calls(const st_trace *trace, const st_sweep *sweep, rank_calls *calls)
+{
+    const size_t bytes = (trace->event_count + 1) * sizeof(uint32_t);
+    st_links links = {0};
+    *calls = (rank_calls){st_xmalloc(bytes), st_xmalloc(bytes)};
+    st_links_make(trace, ST_TRACE_CALL, &links);
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        calls->launches[i] = st_trace_is_gpu(event)
+                                 ? st_links_find(&links, event->correlation, event->start_ns)
+                                 : ST_TRACE_NONE;
+    }
+    st_links_free(&links);
+    memcpy(calls->operators, calls->launches, bytes);
+    st_captured_calls(trace, sweep, calls->operators);
+}
+
+static void free_calls(rank_calls *calls)
+{
+    free(calls->launches);
+    free(calls->operators);
+}
+
 static st_status price_rank(recorded *r, size_t rank)
 {
     st_trace *trace = r->set->ranks[rank];
-    st_links calls = {0};
+    rank_calls calls = {0};
     st_sweep sweep = {0};
     asked *items = st_xmalloc((trace->event_count + 1) * sizeof *items);
     r->ratios[rank] = st_xalloc(r->arena, trace->event_count + 1, sizeof(double));
-    st_links_make(trace, ST_TRACE_CALL, &calls);
     st_status status = sweep_operators(r, trace, &sweep);
     if (status == ST_OK) {
         size_t count = 0;
+        find_calls(trace, &sweep, &calls);
         for (uint32_t i = 0; i < trace->event_count; i++) {
             const st_trace_event *event = &trace->events[i];
-            uint32_t call = computes(event)
-                                ? st_links_find(&calls, event->correlation, event->start_ns)
-                                : ST_TRACE_NONE;
+            uint32_t call = computes(event) ? calls.operators[i] : ST_TRACE_NONE;
             if (call == ST_TRACE_NONE)
                 continue;
             uint32_t frame =
@@ -292,7 +320,7 @@ static st_status price_rank(recorded *r, size_t rank)
         status = price_all(r, rank, items, count);
     }
     st_sweep_free(&sweep);
-    st_links_free(&calls);
+    free_calls(&calls);
     free(items);
     return status;
 }
@@ -301,10 +329,11 @@ static st_status price_rank(recorded *r, size_t rank)
 
 typedef struct launched {
     uint32_t frame;
+    uint32_t graph; /* its launch; ST_TRACE_NONE: the operator launched the kernel itself */
     uint32_t event;
 } launched;
 
-ST_COMPARE(compare_launched, launched, ST_RISING(frame) ST_RISING(event));
+ST_COMPARE(compare_launched, launched, ST_RISING(frame) ST_RISING(graph) ST_RISING(event));
 
 /* Peak rate of products of a type of numbers. */
 static double peak_of(const recorded *r, const char *type)
@@ -383,9 +412,10 @@ static st_status fold_work(recorded *r, const st_trace *trace, const launched *k
         *made = (st_trace_work){.start_ns = longest->start_ns,
                                 .operator_ = frame->name,
                                 .shapes = frame->shapes,
+                                .captured = kernels[i].graph != ST_TRACE_NONE,
                                 .kernel = kernels[i].event};
-        const uint32_t own = kernels[i].frame;
-        for (; i < count && kernels[i].frame == own; i++) {
+        const launched own = kernels[i];
+        for (; i < count && kernels[i].frame == own.frame && kernels[i].graph == own.graph; i++) {
             const st_trace_event *event = &trace->events[kernels[i].event];
             made->kernels++;
             made->duration_ns = st_add_ns(made->duration_ns, event->duration_ns);
@@ -404,21 +434,23 @@ static st_status fold_work(recorded *r, const st_trace *trace, const launched *k
 static st_status work_of_rank(recorded *r, st_trace_set *set, size_t rank, size_t *without)
 {
     st_trace *trace = set->ranks[rank];
-    st_links calls = {0};
+    rank_calls calls = {0};
     st_sweep sweep = {0};
     size_t count = 0;
     launched *kernels = st_xmalloc((trace->event_count + 1) * sizeof *kernels);
-    st_links_make(trace, ST_TRACE_CALL, &calls);
     st_status status = sweep_operators(r, trace, &sweep);
+    if (status == ST_OK)
+        find_calls(trace, &sweep, &calls);
     for (uint32_t i = 0; i < trace->event_count && status == ST_OK; i++) {
         const st_trace_event *event = &trace->events[i];
-        uint32_t call = computes(event) ? st_links_find(&calls, event->correlation, event->start_ns)
-                                        : ST_TRACE_NONE;
+        uint32_t call = computes(event) ? calls.operators[i] : ST_TRACE_NONE;
+        bool is_captured = call != ST_TRACE_NONE && call != calls.launches[i];
         uint32_t frame = call != ST_TRACE_NONE ? st_sweep_at(&sweep, trace->events[call].track,
                                                              trace->events[call].start_ns)
                                                : ST_TRACE_NONE;
         if (frame != ST_TRACE_NONE)
-            kernels[count++] = (launched){frame, i};
+            kernels[count++] =
+                (launched){frame, is_captured ? calls.launches[i] : ST_TRACE_NONE, i};
         else
             *without += computes(event);
     }
@@ -427,7 +459,7 @@ static st_status work_of_rank(recorded *r, st_trace_set *set, size_t rank, size_
     if (status == ST_OK)
         status = fold_work(r, trace, kernels, count, set->works[rank], &set->work_counts[rank]);
     st_sweep_free(&sweep);
-    st_links_free(&calls);
+    free_calls(&calls);
     free(kernels);
     return status;
 }

@@ -245,6 +245,8 @@ static const column work_columns[] = {
     {"roof_ns", IS_KNOWN, WORK(roof_ns), "by peak rate and bandwidth of the data sheet"},
     {"flop", IS_REAL, WORK(flop), "arithmetic of products and attention"},
     {"bytes", IS_REAL, WORK(bytes), "of its tensors, each once"},
+    {"captured", IS_KNOWN, WORK(captured),
+     "1: a CUDA graph launched the kernels, the operator ran in its capture or before it"},
 };
 
 #define SLOWDOWN(member) offsetof(st_transfer_slowdown, member)
