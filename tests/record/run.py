@@ -276,6 +276,38 @@ case('descriptors', [], 0, {**CLEAN, 'launches': 20000})
 case('dies', [], 1, {'launches': 1, 'cut_logs': 1, 'calls': 10, 'verdict': 'failed'}, 'killed by signal 6')
 case('hangs', ['--limit', '0.5s'], 1, {'launches': 1, 'cut_logs': 1}, 'exceeded --limit')
 case('no-such-program', [], 1, {}, 'failed with exit code 2')
+# Children that end by _exit have whole logs, of which two are alike.
+CHILDREN = """
+import ctypes, multiprocessing
+def child(bytes):
+    ctypes.CDLL('libcudart.so.12').cudaMalloc(ctypes.byref(ctypes.c_void_p()), bytes)
+children = [multiprocessing.get_context('fork').Process(target=child, args=(bytes,)) for bytes in (2385, 2385, 3852000)]
+for process in children:
+    process.start()
+    process.join()
+"""
+with tempfile.TemporaryDirectory() as scratch:
+    said = record(scratch, [], ['-c', CHILDREN], sys.executable)[1]
+    if [said.get(key) for key in ('processes', 'unique_processes', 'cut_logs')] != [3, 2, 0]:
+        failures.append(f'children: {said}')
+# Programs that need the values that kernels compute, and say so as they can.
+LOSS = """
+import ctypes, os, sys
+loss, runtime, block = ctypes.c_float(2.385), ctypes.CDLL('libcudart.so.12'), ctypes.c_void_p()
+runtime.cudaMalloc(ctypes.byref(block), 2385)
+while not loss.value > 0.385 or loss.value > 1:
+    runtime.cudaMemcpy(ctypes.byref(loss), block, 4, 2)
+    if sys.argv[1:] == ['aborts'] and loss.value == 0:
+        os.abort()
+    assert sys.argv[1:] != ['asserts'] or loss.value > 0
+"""
+for name, message in (('asserts', 'exit code 1; its logs are kept; it read results of kernels, which are zero'),
+                      ('aborts', '(Aborted); its logs are kept; it read results of kernels, which are zero'),
+                      ('loops', 'was ended; its logs are kept; it read results of kernels, which are zero without a GPU; a loop')):
+    with tempfile.TemporaryDirectory() as scratch:
+        ended = record(scratch, ['--limit', '4s' if name == 'loops' else '60s'], ['-c', LOSS, name], sys.executable)
+        if ended[0] != 1 or message not in ended[2]:
+            failures.append(f'{name}: {ended[2]}')
 
 # What few programs do.
 said = case('states', [], 0, {'verdict': 'recorded', 'launches': 3, 'unsupported_calls': 0}, '', ODD)

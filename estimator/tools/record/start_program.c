@@ -160,7 +160,7 @@ static void poll_all(st_fleet *fleet)
             continue;
         over_s = is_late ? over_s : seconds() - fleet->stuck_s;
         end->over_time = end->over_time || (is_late && end->awaits == NULL);
-        end->waited = process->still_ns != 0 && !fleet->request.complete;
+        end->waited = process->still_ns != 0;
         if (!process->was_asked)
             (void)kill(-process->pid, SIGTERM);
         else if (over_s * 1000 > GRACE_MS)

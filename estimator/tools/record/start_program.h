@@ -39,7 +39,7 @@ typedef struct st_launch_end {
     int exit_code;
     int signal; /* 0: it ended by itself */
     bool over_time;
-    bool waited;        /* at that time, so that other ranks may be what it missed */
+    bool waited;        /* at that time, for another rank or for anything else */
     const char *awaits; /* a key of the store that no rank that was left set; NULL: none */
 } st_launch_end;
 

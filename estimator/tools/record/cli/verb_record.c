@@ -304,6 +304,55 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
 
 /* ---- what came of it ---- */
 
+/* Why a program may have ended, or have not; NULL: not known. */
+static const char *reason_of(const st_launch_end *end, bool reads, bool lacks_ranks, bool alone)
+{
+    if (end->over_time && end->waited && !alone)
+        return lacks_ranks
+                   ? "it may have waited for ranks that did not run; run all of them with --each"
+                   : "it waited, for another rank, a file or a connection";
+    if (!reads)
+        return NULL;
+    return end->over_time
+               ? "it read results of kernels, which are zero without a GPU; a loop that waits for "
+                 "a loss never ends: give it a number of steps"
+               : "it read results of kernels, which are zero without a GPU; run it without checks "
+                 "of a loss or of other results";
+}
+
+static void judge_end(cli_run *run, const st_run_outcome *outcome, const st_launch_end *end,
+                      const st_launch_request *request, bool lacks_ranks)
+{
+    char who[32] = "the program";
+    const char *what = NULL;
+    if (end->rank >= 0)
+        (void)snprintf(who, sizeof who, "rank %d", end->rank);
+    if (end->awaits != NULL)
+        what = st_arena_printf(run->arena,
+                               "waited for the key '%s' of the store, which none of the ranks that "
+                               "were left set",
+                               end->awaits);
+    else if (end->over_time)
+        what = "exceeded --limit and was ended";
+    else if (end->signal != 0)
+        what = st_arena_printf(run->arena, "was killed by signal %d (%s)", end->signal,
+                               strsignal(end->signal));
+    else if (end->exit_code != 0)
+        what = st_arena_printf(run->arena, "failed with exit code %d", end->exit_code);
+    if (what == NULL)
+        return;
+    const char *why = end->awaits == NULL
+                          ? reason_of(end, outcome->reads > 0, lacks_ranks, request->world <= 1)
+                          : NULL;
+    const st_status status = end->over_time ? ST_ERR_LIMIT : ST_ERR_VALUE;
+    const st_place place = {.file = request->path};
+    if (why != NULL)
+        (void)st_fail(run->errors, status, place, "%s %s; its logs are kept" ST_HINT "%s", who,
+                      what, why);
+    else
+        (void)st_fail(run->errors, status, place, "%s %s; its logs are kept", who, what);
+}
+
 static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_end *ends,
                  size_t count, const st_launch_request *request)
 {
@@ -317,40 +366,8 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
                                                    "the request and what was in use"});
         return CLI_CHECK_FAILS;
     }
-    for (size_t i = 0; i < count; i++) {
-        const st_launch_end *end = &ends[i];
-        char who[32] = "the program";
-        if (end->rank >= 0)
-            (void)snprintf(who, sizeof who, "rank %d", end->rank);
-        st_place place = {.file = path};
-        if (end->awaits != NULL)
-            (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                          "%s waited for the key '%s' of the store, which none of the ranks that "
-                          "were left set; its logs are kept",
-                          who, end->awaits);
-        else if (end->over_time && end->waited)
-            (void)st_fail(
-                run->errors, ST_ERR_LIMIT, place,
-                "%s exceeded --limit and was ended; its logs are kept" ST_HINT
-                "it may have waited for ranks that did not run; run all of them with --each",
-                who);
-        else if (end->over_time)
-            (void)st_fail(run->errors, ST_ERR_LIMIT, place,
-                          "%s exceeded --limit and was ended; its logs are kept", who);
-        else if (end->signal != 0)
-            (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                          "%s was killed by signal %d (%s); its logs are kept", who, end->signal,
-                          strsignal(end->signal));
-        else if (end->exit_code != 0 && outcome->reads > 0)
-            (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                          "%s failed with exit code %d; its logs are kept" ST_HINT
-                          "it read results of kernels, which are zero without a GPU; run it "
-                          "without checks of a loss or of other results",
-                          who, end->exit_code);
-        else if (end->exit_code != 0)
-            (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                          "%s failed with exit code %d; its logs are kept", who, end->exit_code);
-    }
+    for (size_t i = 0; i < count; i++)
+        judge_end(run, outcome, &ends[i], request, count < request->world);
     if (outcome->logs == 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
                       "the program called no CUDA function" ST_EXPECTED

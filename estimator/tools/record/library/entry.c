@@ -260,10 +260,8 @@ void st_begin_process(void)
     leave_lock();
 }
 
-/* Runs after the program's own functions of atexit, which still call CUDA. */
-static __attribute__((destructor)) void end_process(void)
+static void end_logs(void)
 {
-    take_lock();
     /* What was loaded after the first call, and registered no kernels, is seen at the end alone. */
     if (!st_now.two_versions && st_now.threads != NULL && !st_settings_versions(&st_now))
         keep_now(st_now.threads, &(st_log_record){.kind = ST_LOG_MISUSE,
@@ -272,7 +270,27 @@ static __attribute__((destructor)) void end_process(void)
     for (st_thread *thread = st_now.threads; thread != NULL; thread = thread->next)
         end_log(thread);
     st_now.ended = true;
+}
+
+/* Runs after the program's own functions of atexit, which still call CUDA. */
+static __attribute__((destructor)) void end_process(void)
+{
+    take_lock();
+    end_logs();
     leave_lock();
+}
+
+/* Ends a process without its destructors, as children of Python's multiprocessing do. One of vfork
+ * has its parent's memory, and a handler of signals may interrupt a call: their logs stay open. */
+__attribute__((visibility("default"), noreturn)) void exit_now(int code) __asm__("_exit");
+void exit_now(int code)
+{
+    unsigned free_state = 0;
+    if (st_now.started && !st_now.ended && st_now.header.pid == (uint32_t)getpid() &&
+        atomic_compare_exchange_strong(&lock, &free_state, 1))
+        end_logs();
+    for (;;)
+        (void)syscall(SYS_exit_group, code);
 }
 
 void st_call_back(void (*function)(void *), void *data)
