@@ -2,6 +2,7 @@
 /* A job described by options, and the plan found for it; see job_from_options.h. */
 #include "cli/job_from_options.h"
 
+#include "base/number.h"
 #include "base/yaml.h"
 #ifdef STEPTIME_HAVE_LAUNCH
 #include "launch/import/import.h"
@@ -11,7 +12,6 @@
 #include "steptime/search.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LAYER_SHEET "ddp"
@@ -40,6 +40,17 @@ static bool is_set(const cli_run *run, const char *key)
             return true;
     }
     return false;
+}
+
+/* The number at the start of a text whose reader reports what is wrong with it; 0 without one. */
+static uint64_t count_of(const char *text)
+{
+    double count = 0;
+    return st_number_parse(text, st_number_scan(text, strlen(text)), (st_place){0}, &count, NULL) ==
+                       ST_OK &&
+                   count >= 1 && count < 1e15
+               ? (uint64_t)count
+               : 0;
 }
 
 /* ---- the model ---- */
@@ -144,7 +155,7 @@ static uint64_t positions_of(const st_yaml_node *model, const cli_texts *sets)
     for (size_t i = 0; i < sets->count; i++)
         if (strncmp(sets->items[i], start, strlen(start)) == 0)
             text = sets->items[i] + strlen(start);
-    return strtoull(text, NULL, 10);
+    return count_of(text);
 }
 
 /* Whether its layers are counted per sample, as those of images are: it has no sequences. */
@@ -185,9 +196,7 @@ static st_status add_batch(cli_run *run, const char *gpus, const st_yaml_node *m
     uint64_t sequence = asked->sequence > 0 ? asked->sequence : USUAL_SEQUENCE;
     while (asked->sequence == 0 && most > 0 && sequence > most)
         sequence /= 2;
-    /* the search reports invalid counts of GPUs */
-    bool counts = gpus != NULL && gpus[0] >= '0' && gpus[0] <= '9';
-    uint64_t many = counts ? strtoull(gpus, NULL, 10) : 0;
+    const uint64_t many = gpus != NULL ? count_of(gpus) : 0;
     uint64_t batch =
         asked->batch > 0 ? asked->batch : usual_batch(sequence, many <= MOST_GPUS ? many : 0);
     if (!has_sequences && asked->sequence > 0)
@@ -356,8 +365,9 @@ static st_status take_plan(cli_run *run, const st_best *best, st_found_plan *fou
     st_status status = ST_OK;
     if (plan == NULL)
         return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
-                       "no plan for that many GPUs: sizes, layers and batch do not divide" ST_HINT
-                       "try another --gpus or --batch");
+                       "no plan for that many GPUs: %s" ST_HINT "change it, --gpus or --batch",
+                       best->reason_count > 0 ? best->reasons[0].text
+                                              : "sizes, layers and batch do not divide");
     for (size_t i = 0; i < plan->set_count && status == ST_OK; i++)
         status = cli_add_text(run, &run->common.sets, plan->sets[i]);
     *found = (st_found_plan){.goal = best->goal,

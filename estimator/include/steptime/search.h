@@ -167,7 +167,7 @@ typedef struct st_best {
      * one's value: 0 where none is better, NaN where unknown.
      */
     double gap;
-    const st_best_reason *reasons; /* why plans were rejected */
+    const st_best_reason *reasons; /* why plans were rejected; of none: what divides nothing */
     size_t reason_count;
     const st_best_plan *nearest; /* where none passed: the closest one; else NULL */
 } st_best;

@@ -251,9 +251,17 @@ static st_status fill_plans(finding *self, st_best *best)
 static st_status fill_reasons(finding *self, st_best *best)
 {
     const st_space *space = self->search->space;
-    st_best_reason *reasons = st_arena_alloc(self->arena, st_reason_count(space), sizeof *reasons);
+    st_best_reason *reasons =
+        st_arena_alloc(self->arena, st_reason_count(space) + 1, sizeof *reasons);
     if (reasons == NULL)
         return st_out_of_memory(self->errors);
+    if (self->search->plans.count == 0 && self->search->plans.miss.given) {
+        const char *text =
+            st_plan_miss_text(&self->search->wanted, &self->search->plans.miss, self->arena);
+        if (text == NULL)
+            return st_out_of_memory(self->errors);
+        reasons[best->reason_count++] = (st_best_reason){.text = text};
+    }
     for (size_t i = 1; i < st_reason_count(space); i++) {
         if (self->result.found.reasons[i] == 0)
             continue;
