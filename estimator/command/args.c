@@ -196,6 +196,17 @@ static size_t count_words(const char *usage, bool needed)
     return count;
 }
 
+/* What to write in place of an argument too many: an assignment belongs to an option. */
+static const char *argument_hint(cli_run *run, const char *argument)
+{
+    const cli_option *option = strchr(argument, '=') != NULL ? run->verb->options : NULL;
+    for (; option != NULL && option->name != NULL; option++)
+        if (option->value != NULL && strncmp(option->value, "KEY=VALUE", 9) == 0)
+            return st_errors_text(run->errors, "write --%s %s", option->name, argument);
+    return st_errors_text(run->errors, "usage: steptime %s %s", run->verb->name,
+                          run->verb->arguments);
+}
+
 size_t cli_most_arguments(const cli_verb *verb)
 {
     if (verb->maximum > 0)
@@ -236,7 +247,7 @@ st_status cli_parse(cli_run *run, size_t count, const char *const *words)
     if (run->argument_count > most)
         return cli_wrong_use(
             run, st_errors_text(run->errors, "unexpected argument '%s'", run->arguments[most]),
-            st_errors_text(run->errors, "usage: steptime %s %s", verb->name, verb->arguments));
+            argument_hint(run, run->arguments[most]));
     if (run->common.json && run->common.csv)
         return cli_wrong_use(run, "--json and --csv are mutually exclusive", NULL);
     if (run->argument_count == 0)
