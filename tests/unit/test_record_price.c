@@ -8,7 +8,7 @@
 #include "record/price/kernel_names.h"
 #include "record/price/launch_sizes.h"
 
-#include "trace/trace.h"
+#include "trace/link.h"
 
 enum { STEPS = 3 };
 
@@ -506,7 +506,8 @@ TEST_OF(traces_read_back, world *own, make_world, drop_world)
         const st_walk_task *task = &walked->tasks[i];
         for (size_t k = 0; k < trace->event_count; k++) {
             const st_trace_event *event = &trace->events[k];
-            if (event->kind != ST_TRACE_KERNEL || event->correlation != (int64_t)task->call + 1)
+            if (event->kind != ST_TRACE_KERNEL ||
+                st_trace_correlation(trace, event) != (int64_t)task->call + 1)
                 continue;
             assert_int_equal(event->start_ns, task->start_ns);
             assert_int_equal(event->duration_ns, task->end_ns - task->start_ns);

@@ -43,7 +43,8 @@ static void assert_same_events(const st_trace *a, const st_trace *b)
     for (size_t i = 0; i < a->event_count; i++) {
         assert_int_equal(a->events[i].start_ns, b->events[i].start_ns);
         assert_int_equal(a->events[i].duration_ns, b->events[i].duration_ns);
-        assert_int_equal(a->events[i].correlation, b->events[i].correlation);
+        assert_int_equal(st_trace_correlation(a, &a->events[i]),
+                         st_trace_correlation(b, &b->events[i]));
         assert_string_equal(a->names[a->events[i].name], b->names[b->events[i].name]);
     }
 }

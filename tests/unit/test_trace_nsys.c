@@ -133,7 +133,7 @@ static void assert_event(const fixture *own, size_t at, const expected_event *ex
     assert_string_equal(own->trace->names[event->name], expected->name);
     assert_int_equal(event->start_ns, expected->start_ns);
     assert_int_equal(event->duration_ns, expected->duration_ns);
-    assert_int_equal(event->correlation, expected->correlation);
+    assert_int_equal(st_trace_correlation(own->trace, event), expected->correlation);
     assert_int_equal(track->is_stream, expected->track.is_stream);
     assert_int_equal(track->process, expected->track.process);
     assert_int_equal(track->number, expected->track.number);
@@ -386,7 +386,7 @@ typedef struct wait_case {
 static void assert_wait(const fixture *own, size_t at, const wait_case *expected)
 {
     const st_trace_event *event = event_of(own->trace, ST_TRACE_SYNC, at);
-    const st_trace_wait *wait = &own->trace->waits[event->detail];
+    const st_trace_wait *wait = &own->trace->waits[st_trace_detail(event)];
     assert_string_equal(own->trace->names[event->name], expected->name);
     assert_int_equal(wait->stream, expected->wait.stream);
     assert_int_equal(wait->on_stream, expected->wait.on_stream);
@@ -396,17 +396,17 @@ static void assert_wait(const fixture *own, size_t at, const wait_case *expected
 TEST_WITH(waits_find_the_last_record_before_them, setup, teardown)
 {
     static const wait_case cases[] = {
-        {"50", "2,5", "Stream Wait Event", {-1, 20, -1, -1}},
-        {"100", "2,5", "Stream Wait Event", {-1, 20, -1, -1}},
-        {"213", "2,5", "Stream Wait Event", {-1, 20, 7, 41}},
-        {"300", "2,5", "Stream Wait Event", {-1, 20, 7, 41}},
-        {"301", "2,5", "Stream Wait Event", {-1, 20, 9, 43}},
-        {"350", "1,5", "Event Sync", {-1, -1, 9, 43}},
-        {"350", "1,6", "Event Sync", {-1, -1, 8, 42}},
-        {"350", "2,4", "Stream Wait Event", {-1, 20, -1, -1}},
-        {"350", "2,7", "Stream Wait Event", {-1, 20, -1, -1}},
-        {"350", "3,5", "Stream Sync", {-1, 20, -1, -1}},
-        {"350", "4,5", "Context Sync", {-1, -1, -1, -1}},
+        {"50", "2,5", "Stream Wait Event", {0, -1, 20, -1, -1}},
+        {"100", "2,5", "Stream Wait Event", {0, -1, 20, -1, -1}},
+        {"213", "2,5", "Stream Wait Event", {0, -1, 20, 7, 41}},
+        {"300", "2,5", "Stream Wait Event", {0, -1, 20, 7, 41}},
+        {"301", "2,5", "Stream Wait Event", {0, -1, 20, 9, 43}},
+        {"350", "1,5", "Event Sync", {0, -1, -1, 9, 43}},
+        {"350", "1,6", "Event Sync", {0, -1, -1, 8, 42}},
+        {"350", "2,4", "Stream Wait Event", {0, -1, 20, -1, -1}},
+        {"350", "2,7", "Stream Wait Event", {0, -1, 20, -1, -1}},
+        {"350", "3,5", "Stream Sync", {0, -1, 20, -1, -1}},
+        {"350", "4,5", "Context Sync", {0, -1, -1, -1, -1}},
         {"350", "0,5", NULL, {0}},
         {"350", "5,5", NULL, {0}},
     };
@@ -498,7 +498,7 @@ TEST_OF(at_most_256_processes_are_taken, fixture *own, setup, teardown)
     assert_int_equal(st_nsys_count(own->path, &count, own->errors), ST_OK);
     assert_int_equal(count, 256);
     read_good(own, 255);
-    assert_int_equal(event_of(own->trace, ST_TRACE_KERNEL, 0)->correlation, 256);
+    assert_int_equal(event_of(own->trace, ST_TRACE_KERNEL, 0)->link, 256);
     run(own, "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL;");
     add_processes(own, 257);
     assert_int_equal(st_nsys_count(own->path, &count, own->errors), ST_ERR_LIMIT);

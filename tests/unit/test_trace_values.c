@@ -41,7 +41,7 @@ TEST_WITH(odd_values_are_left_out, make_errors, drop_errors)
         if (trace == NULL)
             fail_msg("%s: %s", cases[i].members, said(*state));
         assert_int_equal(trace->event_count, 3);
-        assert_int_equal(trace->events[1].correlation, cases[i].correlation);
+        assert_int_equal(trace->events[1].link, cases[i].correlation);
         assert_int_equal(trace->left_out, 0);
         const char *heard = said(*state);
         assert_contains(heard, cases[i].said);
@@ -181,7 +181,7 @@ TEST_WITH(rocprofv3_is_read, make_errors, drop_errors)
     assert_int_equal(kernel->class_, ST_TRACE_GEMM);
     assert_int_equal(kernel->start_ns, 100385);
     assert_int_equal(kernel->duration_ns, 102385);
-    assert_int_equal(kernel->correlation, 31);
+    assert_int_equal(kernel->link, 31);
     assert_int_equal(trace->tracks[kernel->track].process, 3);
     assert_int_equal(trace->tracks[kernel->track].number, 6);
     assert_string_equal(st_trace_name(trace, call->name), "hipLaunchKernel");

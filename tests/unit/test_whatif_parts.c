@@ -69,22 +69,23 @@ static st_trace_event *add_kernel(fixture *own, const char *text, st_trace_class
                               .class_ = (uint8_t)class_,
                               .duration_ns = 2385000,
                               .name = name(own, text),
-                              .detail = ST_TRACE_NONE};
+                              .link = -1};
     return event;
 }
 
 static st_trace_collective *add_collective(fixture *own, const char *ranks, int64_t group_size)
 {
     st_trace_event *event = add_kernel(own, "ncclKernel", ST_TRACE_COMMUNICATION);
-    event->detail = (uint32_t)own->trace.collective_count++;
-    own->collectives[event->detail] = (st_trace_collective){.name = name(own, "allreduce"),
-                                                            .dtype = name(own, "Float"),
-                                                            .group = ST_TRACE_NONE,
-                                                            .ranks = name(own, ranks),
-                                                            .in_elements = 385,
-                                                            .out_elements = 771,
-                                                            .group_size = group_size};
-    return &own->collectives[event->detail];
+    st_trace_collective *made = &own->collectives[own->trace.collective_count];
+    st_trace_set_detail(event, (uint32_t)own->trace.collective_count++);
+    *made = (st_trace_collective){.name = name(own, "allreduce"),
+                                  .dtype = name(own, "Float"),
+                                  .group = ST_TRACE_NONE,
+                                  .ranks = name(own, ranks),
+                                  .in_elements = 385,
+                                  .out_elements = 771,
+                                  .group_size = group_size};
+    return made;
 }
 
 /* Forgets the recording, its notes and what failed. */
@@ -308,7 +309,7 @@ TEST_OF(messages_may_be_unknown, fixture *own, setup, teardown)
     made->in_elements = 0;
     assert_false(st_whatif_transfer(&own->trace, &own->events[0], &transfer));
     *made = whole;
-    own->events[0].detail = ST_TRACE_NONE;
+    own->events[0].link = -1;
     assert_false(st_whatif_transfer(&own->trace, &own->events[0], &transfer));
 }
 

@@ -146,7 +146,7 @@ TEST_OF(devices_are_ranks, fixture *self, setup, teardown)
         assert_string_equal(name_of(self, 0), "train#17");
         assert_int_equal(trace->events[0].kind, ST_TRACE_STEP);
         assert_int_equal(trace->events[1].kind, ST_TRACE_CALL);
-        assert_int_equal(trace->events[1].correlation, 31 + part);
+        assert_int_equal(trace->events[1].link, 31 + part);
         assert_int_equal(trace->events[1].start_ns, part == 0 ? 3385 : 5385);
         assert_int_equal(trace->events[2].kind, ST_TRACE_KERNEL);
         assert_int_equal(trace->events[2].duration_ns, 2385);

@@ -6,7 +6,7 @@
 
 #include "base_support.h"
 
-#include "trace/trace.h"
+#include "trace/link.h"
 
 /* Reads a text; NULL where it is refused, and then `errors` say why. */
 static inline st_trace *trace_of(const char *text, bool partial, st_errors *errors)

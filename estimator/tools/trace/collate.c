@@ -33,9 +33,9 @@ static const st_trace_event *event_of(const collator *c, const st_instance_membe
 /* The communicator of a kernel; 0: not known. Messages are paired on their own. */
 static uint64_t communicator(const st_trace *trace, const st_trace_event *event, bool *alone)
 {
-    if (event->detail == ST_TRACE_NONE)
+    const st_trace_collective *meta = st_trace_described(trace, event);
+    if (meta == NULL)
         return 0;
-    const st_trace_collective *meta = &trace->collectives[event->detail];
     *alone = st_message_is(trace, event, NULL) || meta->group_size == 1;
     if (meta->group == ST_TRACE_NONE && meta->ranks == ST_TRACE_NONE)
         return 0;
@@ -75,16 +75,13 @@ static void add_rank(collator *c, uint32_t rank)
                                      .place = (uint32_t)i,
                                      .rank = rank,
                                      .event = kernels[i].event};
-        int64_t sequence =
-            event->detail == ST_TRACE_NONE ? -1 : trace->collectives[event->detail].sequence;
+        const st_trace_collective *meta = st_trace_described(trace, event);
+        int64_t sequence = meta == NULL ? -1 : meta->sequence;
         member.exact = member.key != 0 && sequence >= 0 && sequence < UINT32_MAX;
         if (member.exact) { /* with sequence numbers the kernels of a group are distinguished by
                                kind, too */
             member.place = (uint32_t)sequence;
-            member.key =
-                st_hash_next_text(member.key,
-                                  st_trace_name(trace, trace->collectives[event->detail].name)) |
-                1;
+            member.key = st_hash_next_text(member.key, st_trace_name(trace, meta->name)) | 1;
         }
         if (!alone)
             add_member(c, &member);
@@ -468,7 +465,7 @@ static bool is_buffered(collator *c, const st_instance *instance)
     for (uint32_t i = 0; i < 2; i++) {
         const st_trace *trace = c->orders[members[i].rank].trace;
         const st_trace_event *event = event_of(c, &members[i]);
-        if (event->detail != ST_TRACE_NONE ||
+        if (st_trace_described(trace, event) != NULL ||
             strstr(st_trace_name(trace, event->name), "SendRecv") == NULL)
             return false;
         int64_t end_ns = end_of(c, &members[i]) + c->made->offsets_ns[members[i].rank];

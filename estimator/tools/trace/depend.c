@@ -610,8 +610,7 @@ static uint32_t recorded_task(const finder *f, const st_trace_wait *wait)
 static bool is_from_before(const finder *f, const st_trace_wait *wait)
 {
     const st_links *calls = &f->order->calls;
-    return calls->count > 0 &&
-           wait->record_correlation < f->trace->events[calls->calls[0]].correlation;
+    return calls->count > 0 && wait->record_correlation < st_links_number(calls, 0);
 }
 
 /* What was in flight then on the event's stream and ended by a time: its last. */
@@ -633,8 +632,9 @@ static uint32_t task_from_before(const finder *f, const st_trace_wait *wait, int
 /* The profiler's record of a call's waiting, NULL without one. */
 static const st_trace_wait *wait_record(const finder *f, const st_trace_event *call)
 {
-    uint32_t sync = st_links_find(&f->order->syncs, call->correlation, INT64_MAX);
-    return sync == ST_TRACE_NONE ? NULL : &f->trace->waits[f->trace->events[sync].detail];
+    uint32_t sync = st_links_find(&f->order->syncs, call->link, INT64_MAX);
+    return sync == ST_TRACE_NONE ? NULL
+                                 : &f->trace->waits[st_trace_detail(&f->trace->events[sync])];
 }
 
 /* --- a stream for another --------------------------------------------------------------------- */
@@ -763,9 +763,10 @@ static void add_sync(finder *f, uint32_t task, const host_wait *wait, bool exact
 static bool is_inside_launch(const st_order *order, uint32_t track, uint32_t place)
 {
     const st_trace_event *events = order->trace->events;
-    int64_t launch = events[order->by_start.items[place]].correlation;
+    const uint32_t *tasks = order->by_start.items + place;
+    int64_t launch = st_trace_correlation(order->trace, &events[tasks[0]]);
     return place + 1 < order->by_start.starts[track + 1] && launch >= 0 &&
-           events[order->by_start.items[place + 1]].correlation == launch;
+           st_trace_correlation(order->trace, &events[tasks[1]]) == launch;
 }
 
 /*

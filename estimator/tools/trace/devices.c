@@ -40,12 +40,9 @@ static size_t count_launches(const st_trace *trace, const st_links *links, int64
         const st_trace_event *event = &trace->events[i];
         if (!st_trace_is_gpu(event) || trace->tracks[event->track].process != number)
             continue;
-        size_t low = 0;
-        ST_BISECT(low, links->count,
-                  trace->events[links->calls[middle]].correlation < event->correlation);
-        for (; low < links->count &&
-               trace->events[links->calls[low]].correlation == event->correlation;
-             low++)
+        int64_t correlation = st_trace_correlation(trace, event);
+        for (size_t low = st_links_first(links, correlation);
+             low < links->count && st_links_number(links, low) == correlation; low++)
             if (trace->tracks[trace->events[links->calls[low]].track].process == process) {
                 count++;
                 break;
@@ -129,8 +126,8 @@ static void keep_collectives(st_trace *trace)
     uint32_t *moved = st_xmalloc((trace->collective_count + 1) * sizeof *moved);
     memset(moved, 0xff, (trace->collective_count + 1) * sizeof *moved); /* ST_TRACE_NONE */
     for (size_t i = 0; i < trace->event_count; i++)
-        if (trace->events[i].kind != ST_TRACE_SYNC && trace->events[i].detail != ST_TRACE_NONE)
-            moved[trace->events[i].detail] = 0;
+        if (st_trace_described(trace, &trace->events[i]) != NULL)
+            moved[st_trace_detail(&trace->events[i])] = 0;
     uint32_t kept = 0;
     for (size_t i = 0; i < trace->collective_count; i++)
         if (moved[i] == 0) {
@@ -139,8 +136,8 @@ static void keep_collectives(st_trace *trace)
         }
     trace->collective_count = kept;
     for (size_t i = 0; i < trace->event_count; i++)
-        if (trace->events[i].kind != ST_TRACE_SYNC && trace->events[i].detail != ST_TRACE_NONE)
-            trace->events[i].detail = moved[trace->events[i].detail];
+        if (st_trace_described(trace, &trace->events[i]) != NULL)
+            st_trace_set_detail(&trace->events[i], moved[st_trace_detail(&trace->events[i])]);
     free(moved);
 }
 

@@ -4,68 +4,46 @@
 
 #include "trace/xalloc.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct sorter {
-    const st_trace_event *events;
-    size_t offset;
+    const st_trace *trace;
+    bool by_correlation;
+    uint32_t *room; /* for half of them */
 } sorter;
 
 static int64_t number_of(const sorter *s, uint32_t event)
 {
-    int64_t number;
-    memcpy(&number, (const char *)&s->events[event] + s->offset, sizeof number);
-    return number;
+    const st_trace_event *e = &s->trace->events[event];
+    return s->by_correlation ? st_trace_correlation(s->trace, e) : e->start_ns;
 }
 
-static bool in_order(const sorter *s, const uint32_t *order, size_t count)
+/* Merges halves that are sorted: stable, and quick on the long runs in order that traces are made
+ * of. */
+static void sort(const sorter *s, uint32_t *order, size_t count)
 {
-    for (size_t i = 1; i < count; i++)
-        if (number_of(s, order[i]) < number_of(s, order[i - 1]))
-            return false;
-    return true;
-}
-
-/* Two runs, from[0..middle) and from[middle..end), into one. */
-static void merge(const sorter *s, const uint32_t *from, size_t middle, size_t end, uint32_t *to)
-{
-    size_t a = 0;
-    size_t b = middle;
-    if (middle == end || number_of(s, from[middle - 1]) <= number_of(s, from[middle])) {
-        memcpy(to, from, end * sizeof *to);
+    const size_t half = count / 2;
+    size_t left = 0;
+    size_t right = half;
+    if (half == 0)
         return;
-    }
-    for (size_t i = 0; i < end; i++)
-        if (b >= end || (a < middle && number_of(s, from[a]) <= number_of(s, from[b])))
-            to[i] = from[a++];
-        else
-            to[i] = from[b++];
+    sort(s, order, half);
+    sort(s, order + half, count - half);
+    if (number_of(s, order[half - 1]) <= number_of(s, order[half]))
+        return;
+    memcpy(s->room, order, half * sizeof *order);
+    for (size_t i = 0; left < half; i++)
+        order[i] = right < count && number_of(s, order[right]) < number_of(s, s->room[left])
+                       ? order[right++]
+                       : s->room[left++];
 }
 
-/* Bottom-up merges: stable, and quick on the long runs in order that traces are made of. */
-void st_event_order(const st_trace_event *events, size_t offset, uint32_t *order, size_t count)
+void st_event_order(const st_trace *trace, bool by_correlation, uint32_t *order, size_t count)
 {
-    const sorter s = {events, offset};
-    if (in_order(&s, order, count))
-        return;
-    uint32_t *other = st_xmalloc(count * sizeof *other);
-    uint32_t *from = order;
-    uint32_t *to = other;
-    for (size_t width = 1; width < count; width *= 2) {
-        for (size_t i = 0; i < count; i += 2 * width) {
-            size_t left = count - i;
-            size_t end = left < 2 * width ? left : 2 * width;
-            merge(&s, from + i, width < end ? width : end, end, to + i);
-        }
-        uint32_t *sorted = to;
-        to = from;
-        from = sorted;
-    }
-    if (from != order)
-        memcpy(order, from, count * sizeof *order);
-    free(other);
+    const sorter s = {trace, by_correlation, st_xmalloc((count / 2 + 1) * sizeof *order)};
+    sort(&s, order, count);
+    free(s.room);
 }
 
 /* CUPTI numbers calls as they begin, so a later number with an earlier time is a clock that
@@ -81,9 +59,9 @@ void st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links)
     uint32_t *calls = st_xmalloc((count + 1) * sizeof *calls);
     size_t used = 0;
     for (size_t i = 0; i < trace->event_count; i++)
-        if (trace->events[i].kind == kind && trace->events[i].correlation >= 0)
+        if (trace->events[i].kind == kind && st_trace_correlation(trace, &trace->events[i]) >= 0)
             calls[used++] = (uint32_t)i;
-    st_event_order(trace->events, offsetof(st_trace_event, correlation), calls, used);
+    st_event_order(trace, true, calls, used);
     *links = (st_links){.trace = trace, .calls = calls, .count = used};
 }
 
@@ -93,18 +71,33 @@ void st_links_free(st_links *links)
     links->calls = NULL;
 }
 
+int64_t st_links_number(const st_links *links, size_t place)
+{
+    return st_trace_correlation(links->trace, &links->trace->events[links->calls[place]]);
+}
+
+size_t st_links_first(const st_links *links, int64_t correlation)
+{
+    size_t low = 0;
+    ST_BISECT(low, links->count, st_links_number(links, middle) < correlation);
+    return low < links->count && st_links_number(links, low) == correlation ? low : links->count;
+}
+
 uint32_t st_links_find(const st_links *links, int64_t correlation, int64_t before_ns)
 {
     const st_trace_event *events = links->trace->events;
-    size_t low = 0;
-    ST_BISECT(low, links->count, events[links->calls[middle]].correlation < correlation);
-    if (correlation < 0 || low == links->count ||
-        events[links->calls[low]].correlation != correlation)
+    size_t low = st_links_first(links, correlation);
+    if (low == links->count)
         return ST_TRACE_NONE;
-    while (low + 1 < links->count && events[links->calls[low + 1]].correlation == correlation &&
+    while (low + 1 < links->count && st_links_number(links, low + 1) == correlation &&
            events[links->calls[low + 1]].start_ns <= before_ns)
         low++;
     return links->calls[low];
+}
+
+uint32_t st_links_call(const st_links *links, const st_trace_event *event)
+{
+    return st_links_find(links, st_trace_correlation(links->trace, event), event->start_ns);
 }
 
 static st_status fault(const st_trace *trace, bool partial, const char *message, const char *remedy,
@@ -130,10 +123,10 @@ static st_status check_threads(const st_trace *trace, bool partial, st_errors *e
         latest *before = &last[event->track];
         if (event->kind != ST_TRACE_CALL || strncmp(trace->names[event->name], "cu", 2) != 0)
             continue;
-        bool wraps = before->correlation - event->correlation > UINT32_MAX / 2; /* 32 bits do */
-        if (event->correlation >= before->correlation || wraps) {
-            *before = (latest){event->correlation, event->start_ns};
-        } else if (event->correlation > 0 && event->start_ns - before->start_ns > JUMP_NS) {
+        bool wraps = before->correlation - event->link > UINT32_MAX / 2; /* 32 bits do */
+        if (event->link >= before->correlation || wraps) {
+            *before = (latest){event->link, event->start_ns};
+        } else if (event->link > 0 && event->start_ns - before->start_ns > JUMP_NS) {
             status = fault(
                 trace, partial,
                 st_errors_text(errors,
@@ -141,7 +134,7 @@ static st_status check_threads(const st_trace *trace, bool partial, st_errors *e
                                "before call %lld, which it follows",
                                (long long)before->correlation,
                                (double)(event->start_ns - before->start_ns) / 1e6,
-                               (long long)event->correlation),
+                               (long long)event->link),
                 "--partial takes the times as they are", errors);
             break;
         }
@@ -182,12 +175,6 @@ static st_status check_span(st_trace *trace, bool partial, st_errors *errors)
     return ST_OK;
 }
 
-/* Whether a GPU task has the number, so that it matters which of two calls with it is meant. */
-static bool is_launched(const st_links *tasks, int64_t correlation)
-{
-    return st_links_find(tasks, correlation, INT64_MIN) != ST_TRACE_NONE;
-}
-
 st_status st_trace_check(st_trace *trace, bool partial, st_errors *errors)
 {
     st_links links;
@@ -202,17 +189,18 @@ st_status st_trace_check(st_trace *trace, bool partial, st_errors *errors)
     size_t twice = 0;
     int64_t first = -1;
     for (size_t i = 1; i < links.count; i++) {
-        int64_t correlation = events[links.calls[i]].correlation;
+        int64_t correlation = st_links_number(&links, i);
         /* 0 is what some profilers write for "none" */
-        if (correlation == 0 || correlation != events[links.calls[i - 1]].correlation)
+        if (correlation == 0 || correlation != st_links_number(&links, i - 1))
             continue;
         /* Merged ranks count on their own. */
         if (trace->tracks[events[links.calls[i]].track].process !=
             trace->tracks[events[links.calls[i - 1]].track].process)
             continue;
-        bool matters = false; /* MTIA gives calls that launch nothing the number of another */
+        /* MTIA gives calls that launch nothing the number of another. */
+        bool matters = false;
         for (size_t k = 0; k < ST_COUNT(tasks); k++)
-            matters = matters || is_launched(&tasks[k], correlation);
+            matters = matters || st_links_first(&tasks[k], correlation) < tasks[k].count;
         if (!matters)
             continue;
         first = twice == 0 ? correlation : first;
@@ -235,7 +223,7 @@ st_status st_trace_check(st_trace *trace, bool partial, st_errors *errors)
         const st_trace_event *event = &trace->events[i];
         if (!st_trace_is_gpu(event))
             continue;
-        uint32_t call = st_links_find(&links, event->correlation, event->start_ns);
+        uint32_t call = st_links_call(&links, event);
         if (call == ST_TRACE_NONE || event->start_ns >= trace->events[call].start_ns - JUMP_NS)
             continue;
         kernels =
@@ -243,7 +231,7 @@ st_status st_trace_check(st_trace *trace, bool partial, st_errors *errors)
                   st_errors_text(errors,
                                  "a clock jumps backwards: GPU task %lld begins %.3f ms before "
                                  "the call that launches it",
-                                 (long long)event->correlation,
+                                 (long long)st_trace_correlation(trace, event),
                                  (double)(trace->events[call].start_ns - event->start_ns) / 1e6),
                   "--partial takes the times as they are", errors);
         break;

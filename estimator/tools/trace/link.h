@@ -5,6 +5,36 @@
 
 #include "trace/trace.h"
 
+/* Of a sync or a described collective, which has the correlation then, its place among those:
+ * -2 less the link; otherwise ST_TRACE_NONE. */
+static inline uint32_t st_trace_detail(const st_trace_event *event)
+{
+    return event->link < -1 ? (uint32_t)(-2 - event->link) : ST_TRACE_NONE;
+}
+
+static inline void st_trace_set_detail(st_trace_event *event, uint32_t detail)
+{
+    event->link = -2 - (int64_t)detail;
+}
+
+/* What is known of a kernel's collective, NULL for nothing. */
+static inline const st_trace_collective *st_trace_described(const st_trace *trace,
+                                                            const st_trace_event *event)
+{
+    return event->link < -1 && event->kind != ST_TRACE_SYNC
+               ? &trace->collectives[st_trace_detail(event)]
+               : NULL;
+}
+
+/* -1: none. */
+static inline int64_t st_trace_correlation(const st_trace *trace, const st_trace_event *event)
+{
+    if (event->link >= -1)
+        return event->link;
+    return event->kind == ST_TRACE_SYNC ? trace->waits[st_trace_detail(event)].correlation
+                                        : trace->collectives[st_trace_detail(event)].correlation;
+}
+
 typedef struct st_links {
     const st_trace *trace;
     uint32_t *calls; /* events, by correlation, then by start */
@@ -20,6 +50,11 @@ void st_links_free(st_links *links);
  * `before_ns` or before, or the first.
  */
 uint32_t st_links_find(const st_links *links, int64_t correlation, int64_t before_ns);
+/* That of a GPU task. */
+uint32_t st_links_call(const st_links *links, const st_trace_event *event);
+/* The first place with a correlation, the count without one; and the correlation of a place. */
+size_t st_links_first(const st_links *links, int64_t correlation);
+int64_t st_links_number(const st_links *links, size_t place);
 
 /*
  * What cannot be in a sound trace: correlation ids that two calls share, and times that run against
@@ -43,13 +78,11 @@ static inline int64_t st_add_ns(int64_t sum_ns, int64_t duration_ns)
     return sum_ns > INT64_MAX - duration_ns ? INT64_MAX : sum_ns + duration_ns;
 }
 
-/* Events in the order of one of their numbers, with four bytes for each: traces have millions. */
-
 /*
- * Sorts `order`, indices of events, by the int64_t member at `offset` of st_trace_event. Events of
- * equal numbers stay in the order in which they are. Reports nothing: ST_ERR_MEMORY.
+ * Sorts `order`, indices of events, by start or by correlation. Equal events stay in the order in
+ * which they are.
  */
-void st_event_order(const st_trace_event *events, size_t offset, uint32_t *order, size_t count);
+void st_event_order(const st_trace *trace, bool by_correlation, uint32_t *order, size_t count);
 
 /* The events of a rank in the orders in which dependencies are looked for. */
 

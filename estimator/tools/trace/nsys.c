@@ -101,8 +101,7 @@ static bool begin_event(nsys *own, sqlite3_stmt *row, st_trace_event *event)
     const bool fits = start >= 0 && end >= start && end <= MOST_NS;
     *event = (st_trace_event){.start_ns = start,
                               .duration_ns = fits ? end - start : 0,
-                              .correlation = number(row, 2),
-                              .detail = ST_TRACE_NONE,
+                              .link = st_store_link(number(row, 2)),
                               .kind = (uint8_t)own->kind,
                               .class_ = ST_TRACE_MEMORY};
     if (fits) {
@@ -283,7 +282,7 @@ static st_status take_sync(void *context, sqlite3_stmt *row)
         .stream = type == STREAM_WAIT || type == STREAM_SYNC ? number(row, 4) : -1,
         .on_stream = record != NULL ? record->stream : -1,
         .record_correlation = record != NULL ? record->correlation : -1};
-    event.detail = st_keep_wait(&own->keep, &wait);
+    st_store_wait(own->keep.store, wait, &event);
     event.name = st_keep_name(&own->keep, names[type], strlen(names[type]));
     const st_trace_track track = {.process = number(row, 3), .number = number(row, 4)};
     return st_keep_event(&own->keep, &track, &event);

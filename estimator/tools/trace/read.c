@@ -158,7 +158,7 @@ static bool mark_number(reader *r, const st_mark *mark, bool *is_text, int64_t *
     return true;
 }
 
-static bool find_track(reader *r, const st_draft *draft, bool is_stream, uint32_t *track)
+static bool find_track(reader *r, const st_draft *draft, bool is_stream, uint16_t *track)
 {
     st_trace_track key = {.is_stream = is_stream};
     bool ignored = false;
@@ -173,10 +173,10 @@ static bool find_track(reader *r, const st_draft *draft, bool is_stream, uint32_
     return stored(r, st_store_track(r->store, &key, track),
                   key.is_stream ? "the trace has too many streams"
                                 : "the trace has too many threads",
-                  key.is_stream ? "at most 4096, of all devices" : "at most 65536");
+                  key.is_stream ? "at most 4096, of all devices" : "at most 61440");
 }
 
-static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
+static bool keep_collective(reader *r, const st_draft *draft, st_trace_event *event)
 {
     st_trace_collective made = {.in_elements = draft->in_elements,
                                 .out_elements = draft->out_elements,
@@ -185,11 +185,12 @@ static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
                                 .source = draft->source,
                                 .destination = draft->destination,
                                 .channels = draft->blocks};
-    return intern_given(r, draft->collective, &made.name) &&
-           intern_given(r, draft->dtype, &made.dtype) &&
-           intern_given(r, draft->group, &made.group) &&
-           intern_given(r, draft->ranks, &made.ranks) &&
-           stored(r, st_store_collective(r->store, &made, detail), too_many_tasks, most_tasks);
+    if (!intern_given(r, draft->collective, &made.name) ||
+        !intern_given(r, draft->dtype, &made.dtype) ||
+        !intern_given(r, draft->group, &made.group) || !intern_given(r, draft->ranks, &made.ranks))
+        return false;
+    st_store_collective(r->store, made, event);
+    return true;
 }
 
 /* What belongs to some kinds of events only. */
@@ -200,18 +201,18 @@ static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
         return true;
     }
     if (event->kind == ST_TRACE_SYNC) {
-        st_trace_wait made = {.device = draft->device,
-                              .stream = draft->stream,
-                              .on_stream = draft->wait_stream,
-                              .record_correlation = draft->record_correlation};
-        return stored(r, st_store_wait(r->store, &made, &event->detail), too_many_tasks,
-                      most_tasks);
+        const st_trace_wait made = {.device = draft->device,
+                                    .stream = draft->stream,
+                                    .on_stream = draft->wait_stream,
+                                    .record_correlation = draft->record_correlation};
+        st_store_wait(r->store, made, event);
+        return true;
     }
     event->class_ = ST_TRACE_MEMORY;
     if (event->kind != ST_TRACE_KERNEL)
         return true;
     st_store_class(r->store, event->name, &event->class_);
-    return draft->collective.length == 0 || keep_collective(r, draft, &event->detail);
+    return draft->collective.length == 0 || keep_collective(r, draft, event);
 }
 
 /* An event that cannot be used; with --partial it is left out. */
@@ -272,8 +273,7 @@ static bool take_event(reader *r, const st_draft *draft, st_trace_kind kind)
     if (draft->duration_ns >= 0) {
         st_trace_event event = {.start_ns = draft->start_ns,
                                 .duration_ns = draft->duration_ns,
-                                .correlation = draft->correlation,
-                                .detail = ST_TRACE_NONE,
+                                .link = st_store_link(draft->correlation),
                                 .kind = (uint8_t)kind};
         r->store->trace.has_decimals = r->store->trace.has_decimals || draft->has_decimals;
         if ((kind == ST_TRACE_OPERATOR || kind == ST_TRACE_RANGE) && r->without_operators)

@@ -278,7 +278,7 @@ static void find_calls(const st_trace *trace, const st_sweep *sweep, rank_calls 
     for (uint32_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
         calls->launches[i] = st_trace_is_gpu(event)
-                                 ? st_links_find(&links, event->correlation, event->start_ns)
+                                 ? st_links_call(&links, event)
                                  : ST_TRACE_NONE;
     }
     st_links_free(&links);

@@ -273,9 +273,8 @@ static void keep_record(rocprof *own, st_trace_kind kind, const int64_t *values)
     const bool is_task = kind == ST_TRACE_KERNEL || kind == ST_TRACE_MEMCPY;
     st_trace_event event = {.start_ns = values[START],
                             .duration_ns = values[END] - values[START],
-                            .correlation = values[CORRELATION],
+                            .link = st_store_link(values[CORRELATION]),
                             .name = operation_of(own, values),
-                            .detail = ST_TRACE_NONE,
                             .kind = (uint8_t)kind,
                             .class_ = ST_TRACE_MEMORY};
     st_trace_track track = {.is_stream = is_task, .number = values[THREAD]};
@@ -300,7 +299,7 @@ static void keep_record(rocprof *own, st_trace_kind kind, const int64_t *values)
     } else if (kind == ST_TRACE_OPERATOR) {
         const numbered *text = find(&own->markers, values[CORRELATION]);
         event.name = text != NULL ? text->name : event.name;
-        event.correlation = -1;
+        event.link = -1;
     }
     if (event.name == ST_TRACE_NONE) {
         leave_out(own, kind == ST_TRACE_KERNEL

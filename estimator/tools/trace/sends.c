@@ -57,11 +57,11 @@ bool st_message_is(const st_trace *trace, const st_trace_event *event, bool *sen
     static const char *const names[] = {"send", "isend", "recv", "irecv"};
     char name[8] = "";
     size_t length = 0;
-    if (event->kind != ST_TRACE_KERNEL || event->class_ != ST_TRACE_COMMUNICATION ||
-        event->detail == ST_TRACE_NONE)
+    const st_trace_collective *meta = st_trace_described(trace, event);
+    if (event->kind != ST_TRACE_KERNEL || event->class_ != ST_TRACE_COMMUNICATION || meta == NULL)
         return false;
-    for (const char *c = st_trace_name(trace, trace->collectives[event->detail].name);
-         *c != '\0' && length + 1 < sizeof name; c++)
+    for (const char *c = st_trace_name(trace, meta->name); *c != '\0' && length + 1 < sizeof name;
+         c++)
         name[length++] = (char)tolower((unsigned char)*c);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0) {
@@ -138,7 +138,7 @@ static void add_rank(message_finder *f, uint32_t rank)
     st_sort(kernels, count, sizeof *kernels, st_launch_compare);
     for (size_t i = 0; i < count; i++) {
         const st_trace_event *event = &trace->events[kernels[i].event];
-        const st_trace_collective *meta = &trace->collectives[event->detail];
+        const st_trace_collective *meta = st_trace_described(trace, event);
         bool sends = false;
         (void)st_message_is(trace, event, &sends);
         int64_t peer = peer_of(trace, meta, number_of(f, rank), sends);

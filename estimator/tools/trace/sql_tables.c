@@ -33,9 +33,10 @@ typedef enum column_kind {
     IS_ACTION,
     IS_FRAME_KIND,
     IS_CLASS,   /* uint8_t, an st_trace_class */
-    IS_PROCESS, /* uint32_t, a track: its device or process */
+    IS_PROCESS, /* uint16_t, a track: its device or process */
     IS_NUMBER,  /* the same: its stream or thread */
     IS_CALL,    /* the id of the call that launched an st_trace_event */
+    IS_LINK,    /* correlation of an st_trace_event */
     IS_KERNEL,  /* uint32_t, an event: its id */
     IS_STEP,    /* of an st_trace_step: its start on the clock of the recording */
     IS_STEP_END,
@@ -119,7 +120,7 @@ static const column kernel_columns[] = {
     {"start_ns", IS_TIME, EVENT(start_ns), "on the clock of the recording"},
     {"duration_ns", IS_TIME, EVENT(duration_ns), ""},
     {"end_ns", IS_END, EVENT(start_ns), "start_ns + duration_ns"},
-    {"correlation", IS_KNOWN, EVENT(correlation), "of the profiler, shared with its call"},
+    {"correlation", IS_LINK, 0, "of the profiler, shared with its call"},
     {"call_id", IS_CALL, 0, "the call that launched it (calls.id)"},
 };
 
@@ -134,7 +135,7 @@ static const column call_columns[] = {
     {"start_ns", IS_TIME, EVENT(start_ns), "on the clock of the recording"},
     {"duration_ns", IS_TIME, EVENT(duration_ns), ""},
     {"end_ns", IS_END, EVENT(start_ns), "start_ns + duration_ns"},
-    {"correlation", IS_KNOWN, EVENT(correlation), "of the profiler, shared with its kernels"},
+    {"correlation", IS_LINK, 0, "of the profiler, shared with its kernels"},
 };
 
 static const column operator_columns[] = {
@@ -654,7 +655,7 @@ static int give_call(sqlite3_context *to, st_sql_tables *tables, size_t rank,
     if (!tables->linked[rank])
         st_links_make(tables->set->ranks[rank], ST_TRACE_CALL, &tables->links[rank]);
     tables->linked[rank] = true;
-    uint32_t call = st_links_find(&tables->links[rank], event->correlation, event->start_ns);
+    uint32_t call = st_links_call(&tables->links[rank], event);
     if (call != ST_TRACE_NONE)
         sqlite3_result_int64(to, row_id(rank, call));
     return SQLITE_OK;
@@ -685,6 +686,7 @@ static int give_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int index
         const double *real;
         const bool *flag;
         const uint32_t *number;
+        const uint16_t *track;
         const uint8_t *word;
         const char *const *text;
     } at = {.bytes = record + shape->offset};
@@ -731,7 +733,10 @@ static int give_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int index
         break;
     case IS_PROCESS:
     case IS_NUMBER:
-        give_track(to, trace, *at.number, shape->kind == IS_PROCESS);
+        give_track(to, trace, *at.track, shape->kind == IS_PROCESS);
+        break;
+    case IS_LINK:
+        give_known(to, st_trace_correlation(trace, at.bytes));
         break;
     case IS_CALL:
         return give_call(to, from->tables, own->rank, at.bytes);

@@ -7,7 +7,6 @@
 #include "trace/link.h"
 #include "trace/xalloc.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,26 +99,29 @@ static bool same_track(const st_trace_track *a, const st_trace_track *b)
            a->is_text == b->is_text;
 }
 
-st_status st_store_track(st_store *store, const st_trace_track *key, uint32_t *track)
+st_status st_store_track(st_store *store, const st_trace_track *key, uint16_t *track)
 {
     st_trace *trace = &store->trace;
-    *track = store->last_track;
-    if (*track < trace->track_count && same_track(key, &trace->tracks[*track]))
+    uint32_t found = store->last_track;
+    _Static_assert(ST_TRACE_MAX_STREAMS + ST_TRACE_MAX_THREADS <= UINT16_MAX + 1, "");
+    *track = (uint16_t)found;
+    if (found < trace->track_count && same_track(key, &trace->tracks[found]))
         return ST_OK;
     const uint64_t hash = track_hash(key);
-    ST_INDEX_FIND(&store->track_index, hash, *track, same_track(key, &trace->tracks[*track]));
-    if (*track == ST_INDEX_NONE) {
+    ST_INDEX_FIND(&store->track_index, hash, found, same_track(key, &trace->tracks[found]));
+    if (found == ST_INDEX_NONE) {
         size_t threads = trace->track_count - store->stream_count;
         if (key->is_stream ? store->stream_count >= ST_TRACE_MAX_STREAMS
                            : threads >= ST_TRACE_MAX_THREADS)
             return ST_ERR_LIMIT;
         st_xdone(ST_ROOM(trace->tracks, trace->track_count, store->track_capacity) &&
                  st_index_add(&store->track_index, NULL, hash, trace->track_count));
-        *track = (uint32_t)trace->track_count;
+        found = (uint32_t)trace->track_count;
         trace->tracks[trace->track_count++] = *key;
         store->stream_count += key->is_stream;
     }
-    store->last_track = *track;
+    store->last_track = found;
+    *track = (uint16_t)found;
     return ST_OK;
 }
 
@@ -132,20 +134,20 @@ st_status st_store_event(st_store *store, const st_trace_event *event)
     return ADD(trace->events, trace->event_count, store->event_capacity, *event);
 }
 
-st_status st_store_collective(st_store *store, const st_trace_collective *collective,
-                              uint32_t *detail)
+void st_store_collective(st_store *store, st_trace_collective made, st_trace_event *event)
 {
     st_trace *trace = &store->trace;
-    *detail = (uint32_t)trace->collective_count;
-    return ADD(trace->collectives, trace->collective_count, store->collective_capacity,
-               *collective);
+    made.correlation = event->link;
+    st_trace_set_detail(event, (uint32_t)trace->collective_count);
+    (void)ADD(trace->collectives, trace->collective_count, store->collective_capacity, made);
 }
 
-st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *detail)
+void st_store_wait(st_store *store, st_trace_wait made, st_trace_event *event)
 {
     st_trace *trace = &store->trace;
-    *detail = (uint32_t)trace->wait_count;
-    return ADD(trace->waits, trace->wait_count, store->wait_capacity, *wait);
+    made.correlation = event->link;
+    st_trace_set_detail(event, (uint32_t)trace->wait_count);
+    (void)ADD(trace->waits, trace->wait_count, store->wait_capacity, made);
 }
 
 st_status st_store_frame(st_store *store, const st_trace_frame *frame)
@@ -220,14 +222,6 @@ void st_keep_call(st_keeper *keeper, st_trace_event *event)
         st_store_call(keeper->store, event->name, &event->class_);
 }
 
-uint32_t st_keep_wait(st_keeper *keeper, const st_trace_wait *wait)
-{
-    uint32_t detail = 0;
-    if (keeper->status == ST_OK)
-        kept(keeper, st_store_wait(keeper->store, wait, &detail));
-    return detail;
-}
-
 st_status st_keep_event(st_keeper *keeper, const st_trace_track *track, st_trace_event *event)
 {
     if (keeper->status == ST_OK)
@@ -276,7 +270,7 @@ void st_store_finish(st_store *store)
     uint32_t *order = st_xmalloc(count * sizeof *order);
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
-    st_event_order(store->trace.events, offsetof(st_trace_event, start_ns), order, count);
+    st_event_order(&store->trace, false, order, count);
     /* Puts each event where `order` has it; an event is moved once, no second list is needed.
      */
     st_trace_event *events = store->trace.events;

@@ -31,11 +31,18 @@ void st_store_create(const char *file, const st_trace_options *options, st_store
 void st_store_destroy(st_store *store);
 
 /* Functions below report nothing: ST_ERR_MEMORY, or ST_ERR_LIMIT where there is too much. */
-st_status st_store_track(st_store *store, const st_trace_track *key, uint32_t *track) ST_NODISCARD;
+st_status st_store_track(st_store *store, const st_trace_track *key, uint16_t *track) ST_NODISCARD;
+
+/* What an event keeps of a correlation. */
+static inline int64_t st_store_link(int64_t correlation)
+{
+    return correlation < 0 ? -1 : correlation;
+}
+
 st_status st_store_event(st_store *store, const st_trace_event *event) ST_NODISCARD;
-st_status st_store_collective(st_store *store, const st_trace_collective *collective,
-                              uint32_t *detail) ST_NODISCARD;
-st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *detail) ST_NODISCARD;
+/* These two take the event's correlation, and link it to what they keep. */
+void st_store_collective(st_store *store, st_trace_collective made, st_trace_event *event);
+void st_store_wait(st_store *store, st_trace_wait made, st_trace_event *event);
 st_status st_store_frame(st_store *store, const st_trace_frame *frame) ST_NODISCARD;
 st_status st_store_allocation(st_store *store, const st_trace_allocation *allocation) ST_NODISCARD;
 void st_store_call(st_store *store, uint32_t name, uint8_t *call);
@@ -61,7 +68,6 @@ typedef struct st_keeper {
 uint32_t st_keep_name(st_keeper *keeper, const char *text, size_t length);
 void st_keep_class(st_keeper *keeper, st_trace_event *event);
 void st_keep_call(st_keeper *keeper, st_trace_event *event);
-uint32_t st_keep_wait(st_keeper *keeper, const st_trace_wait *wait);
 st_status st_keep_event(st_keeper *keeper, const st_trace_track *track, st_trace_event *event);
 /* What the trace says of all that was kept, and of what was left out. */
 void st_keep_end(st_keeper *keeper);

@@ -76,7 +76,7 @@ static void count_links(summer *s)
         const st_trace_event *event = &s->trace->events[i];
         if (!st_trace_is_gpu(event))
             continue;
-        uint32_t call = st_links_find(&links, event->correlation, event->start_ns);
+        uint32_t call = st_links_call(&links, event);
         s->summary->unlaunched += call == ST_TRACE_NONE;
         s->summary->launches_linked += call != ST_TRACE_NONE && !seen[call];
         if (call != ST_TRACE_NONE)
@@ -100,7 +100,7 @@ static void add_up(summer *s)
         st_trace_tally *class_ = &summary->classes[event->class_];
         class_->count++;
         class_->total_ns = st_add_ns(class_->total_ns, event->duration_ns);
-        summary->described_collectives += event->detail != ST_TRACE_NONE;
+        summary->described_collectives += st_trace_described(s->trace, event) != NULL;
     }
     summary->collectives = (size_t)summary->classes[ST_TRACE_COMMUNICATION].count;
     const st_trace *trace = s->trace;

@@ -141,7 +141,7 @@ void st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
         if (!st_trace_is_gpu(event))
             continue;
         find_window(order, event, &any);
-        uint32_t call = st_links_find(&order->calls, event->correlation, event->start_ns);
+        uint32_t call = st_links_call(&order->calls, event);
         order->call_of[i] = call;
         order->unlaunched_count += call == ST_TRACE_NONE;
         order->gpu_count++;

@@ -18,7 +18,7 @@
 enum {
     ST_TRACE_MAX_EVENTS = 1 << 28, /* kept events of a file */
     ST_TRACE_MAX_STREAMS = 4096,
-    ST_TRACE_MAX_THREADS = 65536,
+    ST_TRACE_MAX_THREADS = 61440, /* with the streams what 16 bits number */
     ST_TRACE_MAX_RANKS = 65536
 };
 
@@ -70,12 +70,11 @@ typedef enum st_trace_call {
 typedef struct st_trace_event {
     int64_t start_ns; /* of the file's own clock; see base_ns */
     int64_t duration_ns;
-    int64_t correlation; /* -1: none */
+    int64_t link; /* correlation, -1: none; below it, what has it: st_trace_detail of link.h */
     uint32_t name;
-    uint32_t track;  /* index of its stream or thread */
-    uint32_t detail; /* of a sync or a collective: index; otherwise ST_TRACE_NONE */
-    uint8_t kind;    /* st_trace_kind */
-    uint8_t class_;  /* st_trace_class of a GPU task, st_trace_call of a call */
+    uint16_t track; /* index of its stream or thread */
+    uint8_t kind;   /* st_trace_kind */
+    uint8_t class_; /* st_trace_class of a GPU task, st_trace_call of a call */
 } st_trace_event;
 
 typedef struct st_trace_track {
@@ -87,6 +86,7 @@ typedef struct st_trace_track {
 
 /* What Kineto writes at a kernel of a collective since 2024. Texts: ST_TRACE_NONE for none. */
 typedef struct st_trace_collective {
+    int64_t correlation; /* of the kernel */
     uint32_t name;       /* "allreduce" */
     uint32_t dtype;      /* "BFloat16" */
     uint32_t group;      /* name of the process group */
@@ -102,6 +102,7 @@ typedef struct st_trace_collective {
 } st_trace_collective;
 
 typedef struct st_trace_wait {
+    int64_t correlation;        /* of the record */
     int64_t device;             /* of the streams; -1: unknown */
     int64_t stream;             /* that waits; -1: unknown */
     int64_t on_stream;          /* that is waited for; -1: unknown */
@@ -122,7 +123,7 @@ typedef struct st_trace_frame {
     int64_t duration_ns;
     int64_t sequence; /* of an operator: the same forward and backward; -1: none */
     uint32_t name;
-    uint32_t track;
+    uint16_t track;
     uint32_t stack;   /* of an operator: its calls in Python, the innermost first, or none */
     uint32_t shapes;  /* of an operator's inputs, "[[8192, 4096], [4096, 1536]]", or none */
     uint32_t types;   /* of these, "[\"c10::Half\", \"c10::Half\"]", or none */
@@ -138,7 +139,7 @@ typedef struct st_trace_allocation {
     int64_t allocated_bytes; /* in all, afterwards */
     int64_t reserved_bytes;
     int64_t device; /* of a GPU; -1: the host */
-    uint32_t track;
+    uint16_t track;
 } st_trace_allocation;
 
 /* A category of the file and its events of all phases. */
@@ -328,9 +329,8 @@ typedef struct st_trace_waiting {
     int64_t total_ns;
     size_t unknown_count; /* those of which nothing that is known explains over 100 us */
     int64_t unknown_ns;   /* what is not explained */
-    int64_t
-        own_ns; /* what calls that wait for everything did when all that was recorded was over */
-    st_task_id *unknown; /* the host tasks of that */
+    int64_t own_ns;       /* what calls that wait for all did when all that was recorded was over */
+    st_task_id *unknown;  /* the host tasks of that */
 } st_trace_waiting;
 
 /* A step of the profiler (ProfilerStep#N) in a graph. */

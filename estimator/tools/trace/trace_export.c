@@ -38,7 +38,7 @@ static void find_resources(mapper *m)
         const st_trace_event *event = &m->trace->events[i];
         if (m->rank->hosts[i] == ST_TASK_NONE)
             continue;
-        uint32_t call = st_links_find(&links, event->correlation, event->start_ns);
+        uint32_t call = st_links_call(&links, event);
         if (call != ST_TRACE_NONE)
             m->resources[m->trace->events[call].track] =
                 st_graph_task(graph, m->rank->hosts[i]).resource;

@@ -168,9 +168,9 @@ static void describe(const st_trace *trace, uint32_t index, st_collective *made)
                             .late_ns = -1,
                             .caused_ns = -1,
                             .skew_ns = -1};
-    if (event->detail == ST_TRACE_NONE)
+    const st_trace_collective *meta = st_trace_described(trace, event);
+    if (meta == NULL)
         return;
-    const st_trace_collective *meta = &trace->collectives[event->detail];
     made->group = meta->group;
     made->dtype = meta->dtype;
     made->ranks = meta->group_size;

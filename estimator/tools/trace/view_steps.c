@@ -105,9 +105,7 @@ static void mark(const st_trace *trace, bool *stays)
         if (!is_inside)
             continue;
         stays[i] = true;
-        uint32_t call = st_trace_is_gpu(event)
-                            ? st_links_find(&links, event->correlation, event->start_ns)
-                            : ST_TRACE_NONE;
+        uint32_t call = st_trace_is_gpu(event) ? st_links_call(&links, event) : ST_TRACE_NONE;
         if (call != ST_TRACE_NONE)
             stays[call] = true;
     }

@@ -68,8 +68,9 @@ static traffic traffic_of(const scaling *s, size_t event)
         return TRAFFIC_NONE;
     if (st_message_is(s->trace, e, NULL))
         return TRAFFIC_OTHER;
-    if (e->detail != ST_TRACE_NONE && s->trace->collectives[e->detail].group_size > 0 && tp != dp) {
-        double size = (double)s->trace->collectives[e->detail].group_size;
+    const st_trace_collective *meta = st_trace_described(s->trace, e);
+    if (meta != NULL && meta->group_size > 0 && tp != dp) {
+        double size = (double)meta->group_size;
         return size == tp ? TRAFFIC_TP : size == dp ? TRAFFIC_DP : TRAFFIC_OTHER;
     }
     if (strstr(s->trace->names[e->name], "SendRecv") != NULL)

@@ -113,10 +113,10 @@ static void check_shards(st_whatif *w)
     int64_t seen = 0;
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
-        if (!st_trace_is_gpu(event) || event->detail == ST_TRACE_NONE ||
-            st_message_is(trace, event, NULL))
+        const st_trace_collective *meta = st_trace_described(trace, event);
+        if (!st_trace_is_gpu(event) || meta == NULL || st_message_is(trace, event, NULL))
             continue;
-        int64_t size = trace->collectives[event->detail].group_size;
+        int64_t size = meta->group_size;
         if ((double)size == tp)
             return;
         seen = size > 0 && (seen == 0 || size < seen) ? size : seen;

@@ -116,9 +116,7 @@ static void change_launches(host_change *h)
         ends_ns[i] = INT64_MIN;
     for (uint32_t i = 0; i < h->trace->event_count; i++) {
         const st_trace_event *event = &h->trace->events[i];
-        uint32_t call = st_trace_is_gpu(event)
-                            ? st_links_find(&h->calls, event->correlation, event->start_ns)
-                            : ST_TRACE_NONE;
+        uint32_t call = st_trace_is_gpu(event) ? st_links_call(&h->calls, event) : ST_TRACE_NONE;
         if (call == ST_TRACE_NONE)
             continue;
         call_tasks *tasks = &h->tasks[call];

@@ -96,9 +96,8 @@ static size_t count_unnamed(const st_trace *trace, size_t *coalesced)
         if (event->kind != ST_TRACE_KERNEL || event->class_ != ST_TRACE_COMMUNICATION ||
             strstr(trace->names[event->name], "SendRecv") == NULL)
             continue;
-        const char *name = event->detail == ST_TRACE_NONE
-                               ? NULL
-                               : st_trace_name(trace, trace->collectives[event->detail].name);
+        const st_trace_collective *meta = st_trace_described(trace, event);
+        const char *name = meta == NULL ? NULL : st_trace_name(trace, meta->name);
         bool several = name != NULL && strcmp(name, "coalesced") == 0;
         *coalesced += several;
         count += name == NULL || several;

@@ -56,10 +56,9 @@ bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
                         st_trace_transfer *transfer)
 {
     char name[64];
-    if (event->detail == ST_TRACE_NONE)
-        return false;
-    const st_trace_collective *own = &trace->collectives[event->detail];
-    if (own->name == ST_TRACE_NONE || own->dtype == ST_TRACE_NONE || own->group_size < 2)
+    const st_trace_collective *own = st_trace_described(trace, event);
+    if (own == NULL || own->name == ST_TRACE_NONE || own->dtype == ST_TRACE_NONE ||
+        own->group_size < 2)
         return false;
     const size_t size = sizeof name;
     size_t length = 0;
@@ -111,11 +110,10 @@ void st_whatif_check_groups(st_whatif *w)
             /* The ranks of a collective that has as many as `size`; ST_TRACE_NONE for others. */
             uint32_t ranks = ST_TRACE_NONE;
             const st_trace_event *e = &trace->events[k];
-            if (st_trace_is_gpu(e) && e->class_ == ST_TRACE_COMMUNICATION &&
-                e->detail != ST_TRACE_NONE && !st_message_is(trace, e, NULL)) {
-                const st_trace_collective *meta = &trace->collectives[e->detail];
+            const st_trace_collective *meta = st_trace_described(trace, e);
+            if (st_trace_is_gpu(e) && e->class_ == ST_TRACE_COMMUNICATION && meta != NULL &&
+                !st_message_is(trace, e, NULL))
                 ranks = (double)meta->group_size == size ? meta->ranks : ST_TRACE_NONE;
-            }
             if (ranks != ST_TRACE_NONE && first != ST_TRACE_NONE && ranks != first)
                 st_whatif_refuse(
                     w, "%s: its groups of %.0f ranks are of two kinds, %s and %s" ST_EXPECTED "%s",

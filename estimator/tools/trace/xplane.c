@@ -293,8 +293,7 @@ static void keep(xplane *own, const draft *from, const st_trace_track *track, st
     st_trace *trace = &own->keep.store->trace;
     event->start_ns = from->start_ns - own->base_ns;
     event->duration_ns = from->duration_ns;
-    event->correlation = from->correlation;
-    event->detail = ST_TRACE_NONE;
+    event->link = st_store_link(from->correlation);
     if (event->start_ns >= 0 && event->duration_ns >= 0 &&
         event->start_ns <= INT64_MAX / 4 - event->duration_ns) {
         trace->has_decimals = trace->has_decimals || event->start_ns % 1000 != 0;

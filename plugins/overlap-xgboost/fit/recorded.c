@@ -27,10 +27,10 @@ static st_status from_trace(const st_trace *trace, st_arena *arena, st_recorded 
             const char *name = trace->names[event->name];
             st_recorded_collective *found =
                 event->kind == ST_TRACE_KERNEL ? st_recorded_collective_of(name, arena) : NULL;
-            if (found != NULL && event->detail < trace->collective_count) {
+            const st_trace_collective *given = st_trace_described(trace, event);
+            if (found != NULL && given != NULL) {
                 /* The metadata of a collective, where the profiler wrote it, over what its name
                  * says. */
-                const st_trace_collective *given = &trace->collectives[event->detail];
                 double elements =
                     (double)(given->in_elements > given->out_elements ? given->in_elements
                                                                       : given->out_elements);

@@ -5,7 +5,7 @@
 #ifndef STEPTIME_CALIBRATE_SLOWDOWN_RECORDED_H
 #define STEPTIME_CALIBRATE_SLOWDOWN_RECORDED_H
 
-#include "trace/trace.h"
+#include "trace/link.h"
 
 /* Of a collective; "" and 0 for what is not known. Names are those of a table of kernels. */
 typedef struct st_recorded_collective {
