@@ -431,7 +431,11 @@ static bool end_pair(reader *r, st_draft *draft, st_trace_kind *kind)
     if (open.event != ST_TRACE_NONE) {
         st_trace_event *event = &trace->events[open.event];
         event->duration_ns = draft->duration_ns;
-        event->correlation = event->correlation < 0 ? draft->correlation : event->correlation;
+        int64_t *correlation = event->link >= -1 ? &event->link
+                               : event->kind == ST_TRACE_SYNC
+                                   ? &trace->waits[st_trace_detail(event)].correlation
+                                   : &trace->collectives[st_trace_detail(event)].correlation;
+        *correlation = *correlation < 0 ? st_store_link(draft->correlation) : *correlation;
         *kind = (st_trace_kind)event->kind;
     }
     if (open.frame != ST_TRACE_NONE)

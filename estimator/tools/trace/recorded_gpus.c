@@ -277,9 +277,7 @@ static void find_calls(const st_trace *trace, const st_sweep *sweep, rank_calls 
     st_links_make(trace, ST_TRACE_CALL, &links);
     for (uint32_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
-        calls->launches[i] = st_trace_is_gpu(event)
-                                 ? st_links_call(&links, event)
-                                 : ST_TRACE_NONE;
+        calls->launches[i] = st_trace_is_gpu(event) ? st_links_call(&links, event) : ST_TRACE_NONE;
     }
     st_links_free(&links);
     memcpy(calls->operators, calls->launches, bytes);

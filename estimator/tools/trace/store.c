@@ -252,22 +252,12 @@ void st_trace_keep_events(st_trace *trace, size_t count)
     store->event_capacity = count + 1;
 }
 
-static bool in_order(const st_trace *trace)
-{
-    for (size_t i = 1; i < trace->event_count; i++)
-        if (trace->events[i].start_ns < trace->events[i - 1].start_ns)
-            return false;
-    return true;
-}
-
 void st_store_finish(st_store *store)
 {
     store->trace.names = store->names.texts;
     store->trace.name_count = store->names.count;
-    if (in_order(&store->trace))
-        return;
     size_t count = store->trace.event_count;
-    uint32_t *order = st_xmalloc(count * sizeof *order);
+    uint32_t *order = st_xmalloc((count + 1) * sizeof *order);
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
     st_event_order(&store->trace, false, order, count);
