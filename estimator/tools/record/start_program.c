@@ -112,7 +112,11 @@ static void put_environment(const st_launch_request *request, int32_t rank)
     if (request->store == NULL)
         return;
     put_number("MASTER_PORT", st_store_port(request->store));
-    /* As torchrun has it: PyTorch's rank 0 then serves no store of its own. */
+    /* As torchrun has it: PyTorch's rank 0 then serves no store of its own. Its client of torchrun
+     * needs libuv, which builds without it say; other ranks have one that does not. */
+    const char *libuv = getenv("USE_LIBUV");
+    if (rank > 0 && libuv != NULL && strcmp(libuv, "0") == 0)
+        return;
     put("TORCHELASTIC_USE_AGENT_STORE", "True");
     put("TORCHELASTIC_RESTART_COUNT", "0");
 }

@@ -6,6 +6,18 @@
 # NVIDIA's library and may fail to: the recorder stands in for it.
 set -euo pipefail
 folder=$1
+# Public scripts, as their authors left them; without the network their cases are skipped.
+while read -r name commit; do
+    if [[ -d $folder/opt/$name ]]; then continue; fi
+    mkdir -p -- "$folder/opt"
+    if ! { git clone --quiet "https://github.com/karpathy/$name" "$folder/opt/$name" &&
+        git -C "$folder/opt/$name" checkout --quiet "$commit"; }; then
+        rm -rf -- "$folder/opt/$name"
+    fi
+done <<'END'
+nanoGPT 3adf61e154c3fe3fca428ad6bc3818b27a3b8291
+minGPT 37baab71b9abea1b76ab957409a1cc2fbfba8a26
+END
 if [[ -f $folder/installed ]]; then exit 0; fi
 mkdir -p -- "$folder"
 if [[ ! -x $folder/usr/bin/dpkg ]]; then

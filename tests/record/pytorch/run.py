@@ -5,8 +5,11 @@
 FOLDER holds the Debian that root.sh makes. Counts are known from the model: a layer has four products
 forward and twice as many backward, the head one and two.
 """
+import array
+import functools
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -38,6 +41,15 @@ CASES = {
     'fsdp2, 64 ranks': ('fsdp2', (17, 64), PRODUCTS, LAYERS, {**GATHERS, 'all_reduce': 1}),
     # the sum of a row-wise product forward, of the input's gradient backward
     'tensor, 2 ranks': ('tensor', (1, 2), PRODUCTS, LAYERS, {'all_reduce': 2 * LAYERS}),
+}
+# Public scripts below /opt of that Debian: their words, rank and world, products, all kernels of attention and bytes of all-reduces.
+# nanoGPT has 6 layers of 4 products and a head, 7 steps, and 4 passes forward before them on rank 0 alone. minGPT's 3 layers
+# have 2 products of attention more, 6 steps, and 100 batches of which each has 3 digits sampled.
+NANOGPT = ['train.py', 'config/train_shakespeare_char.py', '--compile=False', '--eval_iters=2', '--max_iters=6']
+SCRIPTS = {
+    'nanoGPT': (NANOGPT, None, 7 * 75 + 4 * 25, 7 * 12 + 4 * 6, 0),
+    'nanoGPT, 8 ranks': ([*NANOGPT, '--gradient_accumulation_steps=8'], (5, 8), 7 * 75, 7 * 12, 7 * 4 * 10_745_088),
+    'minGPT': (['projects/adder/adder.py', '--trainer.max_iters=6'], None, 6 * 57 + 300 * 19, 0, 0),
 }
 
 
@@ -120,6 +132,32 @@ def check(case, folder):
     return wrong, charged, reserved
 
 
+def check_script(case, folder):
+    """A public script, which was not changed."""
+    words, place, products, attention, summed = SCRIPTS[case]
+    home = '/opt/' + case.split(',')[0]
+    data = FOLDER + home + '/data/shakespeare_char'
+    if os.path.isdir(data):  # any text of 65 letters
+        for part in 'train', 'val':
+            with open(f'{data}/{part}.bin', 'wb') as file:
+                array.array('H', (i * i % 65 for i in range(100_000))).tofile(file)
+        with open(data + '/meta.pkl', 'wb') as file:
+            pickle.dump({'vocab_size': 65}, file)
+    ranks = ['--rank', str(place[0]), '--world', str(place[1]), '--store'] if place else []
+    done = inside(['sh', '-c', f'cd {home} && exec env USE_LIBUV=0 PYTHONPATH=. "$0" "$@"',
+                   BUILD + '/estimator/cli/steptime', 'record', '--quiet', '--device', 'h100-sxm', *ranks, '-o', folder + '/run',
+                   '--', 'python3', *words], folder)
+    if done.returncode != 0:
+        return [done.stderr.strip()[-2000:]]
+    worker = steptime('trace', 'import', folder + '/run', '--cluster', 'dgx-h100', '--gap', '5us')['workers'][0]
+    found = (worker['products'], sum(row['count'] for row in worker['operations'] if row['operation'].startswith('attention')),
+             sum(row['bytes'] for row in worker['collectives'] if row['operation'] == 'all_reduce'))
+    print(f"# {case}: step {(worker['step_ns'] or 0) / 1e6:.1f} ms")
+    expected = products, attention, summed
+    wrong = [] if found == expected else [f'products, attention, summed bytes: {found}, expected {expected}']
+    return wrong if worker['step_ns'] else [*wrong, 'no steps were found']
+
+
 def missing_names():
     """Functions of the libraries of that Debian which the recorder lacks."""
     table = open(SOURCE + '/estimator/tools/record/library/calls.txt', encoding='utf-8').read()
@@ -146,16 +184,20 @@ def loaded_driver(folder):
 
 def main():
     failed = 0
-    names = WANTED or [*CASES, 'driver', 'names']
+    names = WANTED or [*CASES, *SCRIPTS, 'driver', 'names']
     for number, case in enumerate(names, 1):
         if case == 'names':
             missing = missing_names()
             failed += bool(missing)
             print('not ok' if missing else 'ok', number, '- functions of CUDA 12.4', *missing, flush=True)
             continue
+        if case in SCRIPTS and not os.path.isdir(f"{FOLDER}/opt/{case.split(',')[0]}"):
+            print('ok', number, '-', case, '# SKIP it could not be downloaded', flush=True)
+            continue
         with tempfile.TemporaryDirectory() as folder:
+            run = loaded_driver if case == 'driver' else functools.partial(check_script if case in SCRIPTS else check, case)
             try:
-                result = loaded_driver(folder) if case == 'driver' else check(case, folder)
+                result = run(folder)
             except (RuntimeError, subprocess.TimeoutExpired) as error:
                 result = [str(error)]
         if isinstance(result, tuple):

@@ -6,6 +6,7 @@
 #include "base/numbered_texts.h"
 #include "record/price/kernel_names.h"
 #include "steptime/keys.h"
+#include "steptime/tool/gpus.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/input_files.h"
 
@@ -32,6 +33,12 @@ static st_status open_prices(const st_paths *paths, const st_import_request *req
                            "the log does not name the recorded GPU" ST_HINT
                            "specify it with --gpu NAME");
         prices.gpu = device;
+        st_gpus gpus = {0};
+        st_status listed = st_gpus_list(paths, arena, &gpus, errors);
+        if (listed == ST_OK && st_gpus_find(&gpus, device, NULL) == NULL)
+            listed = st_gpus_unknown(&gpus, device, (st_place){.file = first->file}, errors);
+        if (listed != ST_OK)
+            return listed;
     }
     st_status status = st_prices_open(paths, &prices, arena, &made->prices, errors);
     if (status == ST_OK)
