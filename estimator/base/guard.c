@@ -29,6 +29,9 @@
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
 
 enum { MAX_REPORTS = 32, SSE_CONTROL = 0xFFC0 };
 
@@ -45,6 +48,7 @@ typedef enum guard_deed {
     ENVIRONMENT,
     USER,
     STACK,
+    FLAGS,
     ARGUMENTS, /* from here on no result counts */
     DESCRIPTORS,
     PROCESS,
@@ -64,6 +68,7 @@ static const char *const deed_texts[DEEDS] = {
     [ENVIRONMENT] = "changed the environment",
     [USER] = "changed the user or group",
     [STACK] = "changed the stack of signal handlers",
+    [FLAGS] = "changed flags of the processor",
     [ARGUMENTS] = "wrote to its arguments",
     [DESCRIPTORS] = "closed or replaced file descriptors that cannot be restored",
     [PROCESS] = "ended its process or was killed",
@@ -99,6 +104,7 @@ static struct {
     struct sigaction actions[SIGNALS];
     uid_t user;
     gid_t group;
+    int filter;
 } before;
 static int result_stream = STDOUT_FILENO; /* -1 while it is parked */
 static int hushed = -1;                   /* standard error, while it is hushed */
@@ -133,10 +139,12 @@ static atomic_bool accused;
 /* Only what may be called wherever foreign code can be. */
 static void end_here(const char *does)
 {
-    const char *const words[] = {"error: ", running_who, does, running_what, "'\n"};
+    const bool runs = running_who != NULL;
+    const char *const words[] = {"error: ", runs ? running_who : last_who, does,
+                                 runs ? running_what : last_what, "'\n"};
     for (size_t i = 0; i < ST_COUNT(words); i++)
         (void)!write(st_guard_messages(), words[i], strlen(words[i]));
-    if (getpid() == running_process)
+    if (!runs || getpid() == running_process)
         st_scratch_remove();
     running_who = NULL;
     atomic_store(&latest_who, NULL);
@@ -180,6 +188,31 @@ static void set_float_control(unsigned control)
     _mm_setcsr((_mm_getcsr() & ~(unsigned)SSE_CONTROL) | control);
 #else
     (void)control;
+#endif
+}
+
+/* Whether something that code counts on is not as it was called: the direction of string
+ * instructions, which then write before what they are given, or the check of alignment. */
+static bool clear_flags(void)
+{
+#if defined(__x86_64__)
+    enum { DIRECTION = 1 << 10, ALIGNMENT = 1 << 18 };
+    const unsigned long long flags = __builtin_ia32_readeflags_u64();
+    if ((flags & (DIRECTION | ALIGNMENT)) != 0) {
+        __builtin_ia32_writeeflags_u64(flags & ~(unsigned long long)(DIRECTION | ALIGNMENT));
+        return true;
+    }
+#endif
+    return false;
+}
+
+/* Calls that a filter answers look as if they had been done: no file and no message counts. */
+static int filter_of_calls(void)
+{
+#if defined(PR_GET_SECCOMP)
+    return prctl(PR_GET_SECCOMP);
+#else
+    return 0;
 #endif
 }
 
@@ -265,11 +298,21 @@ static bool is_environment(char **one, char **other)
 
 /* ---- what is remembered ---------------------------------------------------------------------- */
 
+static bool is_alone;
+
+void st_guard_alone(void)
+{
+    is_alone = true;
+}
+
 void st_guard_remember(void)
 {
+    if (is_alone)
+        return;
     (void)pthread_mutex_lock(&lock);
     before.user = geteuid();
     before.group = getegid();
+    before.filter = filter_of_calls();
     int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
         keep(folder, &before.folder);
@@ -364,6 +407,8 @@ static void restore_remembered(const char *who, const char *what)
             note_locked(who, what, back ? FOLDER : DESCRIPTORS);
         }
     }
+    if (before.known && filter_of_calls() != before.filter)
+        end_here(" filters the system calls of the program in '");
     if (before.known && read_umask() != before.umask) {
         (void)umask(before.umask);
         note_locked(who, what, UMASK);
@@ -486,6 +531,8 @@ int st_guard_write_all(int file, const char *data, size_t length)
 {
     while (length > 0) {
         const ssize_t written = write(file, data, length);
+        if (written == 0)
+            return EIO; /* as no file of the system's does */
         if (written < 0 && errno != EINTR)
             return errno;
         if (written > 0) {
@@ -591,8 +638,8 @@ void st_guard_begin(st_guard *guard, const char *who, const char *what, bool tho
     length = length < sizeof guard->locale_name ? length : sizeof guard->locale_name - 1;
     memcpy(guard->locale_name, guard->locale, length);
     guard->locale_name[length] = '\0';
-    guard->thorough = thorough;
-    if (thorough) {
+    guard->thorough = thorough && !is_alone;
+    if (guard->thorough) {
         /* What the program around may change between two calls, so that only one call's changes
          * count. */
         const struct rlimit unknown = {0}; /* nothing is lower */
@@ -619,6 +666,7 @@ void st_guard_begin(st_guard *guard, const char *who, const char *what, bool tho
 
 void st_guard_end(st_guard *guard)
 {
+    const bool has_flags = clear_flags(); /* first: copies of memory count on them */
     if (getpid() != running_process)
         end_here(" returns from a fork in '");
     running_who = guard->outer_who;
@@ -629,6 +677,8 @@ void st_guard_end(st_guard *guard)
         set_float_control(guard->float_control);
         note(guard, ROUNDING);
     }
+    if (has_flags)
+        note(guard, FLAGS);
     bool locale_changed = uselocale((locale_t)0) != guard->thread_locale;
     if (locale_changed)
         (void)uselocale(guard->thread_locale);

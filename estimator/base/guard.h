@@ -48,6 +48,9 @@ typedef struct st_guard {
  */
 void st_guard_remember(void);
 
+/* From now on calls harm only this process, which holds nothing of others: none is thorough. */
+void st_guard_alone(void);
+
 /*
  * Around a call. Where `thorough` says so, folder, umask, streams and handlers are as remembered
  * afterwards, and the thread's held signals, timers and limits as they were when the call began;

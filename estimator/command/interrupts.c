@@ -111,15 +111,15 @@ static void crash(int number)
 {
     const char *who = NULL;
     const char *what = NULL;
-    if (st_guard_running(&who, &what)) {
+    const bool runs = st_guard_running(&who, &what);
+    if (runs || st_guard_last(&who, &what)) {
         const char *why = "a signal that nobody expects";
         for (size_t i = 0; i < ST_COUNT(crashes); i++)
             why = crashes[i].number == number ? crashes[i].text : why;
-        report(who, " crashes in '", what, "': ");
+        report(who, runs ? " crashes in '" : " ran last before the program ended, in '", what,
+               "': ");
         say(why);
         say("\n");
-    } else if (number == SIGALRM || number == SIGVTALRM || number == SIGPROF) {
-        say("error: a timer ended the program; a plugin may have set it\n");
     }
     st_scratch_remove();
     (void)signal(number, SIG_DFL);

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin that types into the user's terminal while it is loaded, and reports what it reached. */
+/* A plugin that types into the user's terminal ($TERMINAL) and takes what the user types there,
+ * while it is loaded, and reports what it reached. */
 #include "steptime/plugin.h"
 
 #include <fcntl.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 static st_plugin self;
 
 __attribute__((constructor)) static void type(void)
 {
-    static const char *const devices[] = {"/dev/tty", "/proc/self/fd/0", "/dev/pts/0"};
+    const char *const devices[] = {"/dev/tty", "/proc/self/fd/0", "/dev/pts/0", getenv("TERMINAL")};
+    char typed[64];
     unsigned reached = 0;
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+    for (size_t i = 0; i < sizeof devices / sizeof *devices && devices[i] != NULL; i++) {
         int terminal = open(devices[i], O_RDONLY | O_NONBLOCK);
         if (i == 0 && terminal >= 0)
             reached |= 1;
+        if (terminal >= 0 && read(terminal, typed, sizeof typed) > 0)
+            reached |= 4;
         for (const char *next = "true 2385\n"; terminal >= 0 && *next != '\0'; next++)
             if (ioctl(terminal, TIOCSTI, next) == 0)
                 reached |= 2;

@@ -3,7 +3,7 @@
 """A confined plugin must not reach the user's terminal: terminal.py STEPTIME ROOT MODULES
 
 Runs each verb that loads a plugin in a process of its own on a new pseudo-terminal, as a shell would.
-The plugin opens the terminal and types a command into it (TIOCSTI). Prints TAP.
+The plugin opens the terminal, types a command into it (TIOCSTI) and reads what the user has typed. Prints TAP.
 """
 import fcntl
 import os
@@ -18,13 +18,15 @@ import time
 
 LIMIT_S = 60
 TYPED = b'true 2385'
+BY_USER = b'echo 23.85'
 
 
 def on_terminal(words):
     """Runs a command as a session of its own on a pseudo-terminal: its status, and what the terminal showed."""
     child, master = pty.fork()
     if child == 0:
-        os.execv(words[0], words)
+        os.execve(words[0], words, {**os.environ, 'TERMINAL': os.ttyname(0)})
+    os.write(master, BY_USER + b'\n')
     shown = b''
     until = time.monotonic() + LIMIT_S
     while time.monotonic() < until:

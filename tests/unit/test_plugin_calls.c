@@ -383,13 +383,6 @@ static void what_does_not_fit_is_left_out(void **state)
 
 /* ---- through another process ----------------------------------------------------------------- */
 
-static int open_apart(void *context, st_remote_lane *lane)
-{
-    (void)context;
-    (void)lane;
-    return 0;
-}
-
 static void serve_apart(void *context, st_remote_lane *lane)
 {
     if (lane->rows == 13)
@@ -402,8 +395,8 @@ static void move_apart(opened *own)
 {
     static char reason[ST_REMOTE_TEXT];
     const st_remote_server server = {
-        .open = open_apart, .serve = serve_apart, .context = own->instance, .limit_ms = 20000};
-    own->instance->remote = st_remote_start(&server, NULL, reason);
+        .serve = serve_apart, .context = own->instance, .limit_ms = 20000};
+    own->instance->remote = st_remote_start(&server, reason);
     if (own->instance->remote == NULL)
         fail_msg("%s", reason);
 }

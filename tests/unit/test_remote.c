@@ -5,27 +5,14 @@
 #include "plugin/isolate.h"
 #include "plugin/module.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
-enum { STRETCH, CRASH, LEAVE, LOOP, STOP };
+enum { STRETCH, CRASH, LEAVE, LOOP, STOP, CLAIM };
 
 /* ---- calls ----------------------------------------------------------------------------------- */
-
-static int open_server(void *context, st_remote_lane *lane)
-{
-    const char *refusal = context;
-    if (refusal != NULL)
-        (void)snprintf(lane->text, sizeof lane->text, "%s", refusal);
-    return refusal != NULL ? 1 : 0;
-}
-
-static int leave_at_once(void *context, st_remote_lane *lane)
-{
-    (void)context;
-    (void)lane;
-    _exit(3);
-}
 
 static void serve(void *context, st_remote_lane *lane)
 {
@@ -44,21 +31,27 @@ static void serve(void *context, st_remote_lane *lane)
     case STOP:
         (void)raise(SIGSTOP);
         break;
+    case CLAIM:
+        lane->walls = UINT32_MAX;
+        lane->text_length = UINT32_MAX;
+        lane->state = 0;
+        lane->more = 0;
+        lane->result = 23;
+        break;
     default:
         for (;;)
             (void)pause();
     }
 }
 
-static st_remote *start(char *refusal, unsigned limit_ms, char *reason)
+static st_remote *start(unsigned limit_ms)
 {
-    const st_remote_server server = {.open = refusal == NULL || refusal[0] != '\0' ? open_server
-                                                                                   : leave_at_once,
-                                     .serve = serve,
-                                     .context = refusal,
-                                     .limit_ms = limit_ms};
-    reason[0] = '\0';
-    return st_remote_start(&server, NULL, reason);
+    static char reason[ST_REMOTE_TEXT];
+    const st_remote_server server = {.serve = serve, .limit_ms = limit_ms};
+    st_remote *remote = st_remote_start(&server, reason);
+    if (remote == NULL)
+        fail_msg("%s", reason);
+    return remote;
 }
 
 static bool ask(st_remote *remote, uint32_t kind, double value, double *answer)
@@ -79,12 +72,9 @@ static bool ask(st_remote *remote, uint32_t kind, double value, double *answer)
 
 TEST(calls_are_answered)
 {
-    static char reason[ST_REMOTE_TEXT];
     double answer = 0;
     (void)state;
-    st_remote *remote = start(NULL, 20000, reason);
-    if (remote == NULL)
-        fail_msg("%s", reason);
+    st_remote *remote = start(20000);
     for (int i = 0; i < 40; i++) { /* more than there are lanes */
         assert_true(ask(remote, STRETCH, 1.5 + i, &answer));
         assert_same_double(answer, 2.385 * (1.5 + i) + 7);
@@ -107,13 +97,10 @@ TEST(ends_are_told_with_their_reason)
                  {LEAVE, "it ended its process"},
                  {LOOP, "it did not answer within 0.25 s"},
                  {STOP, "it stopped its process"}};
-    static char reason[ST_REMOTE_TEXT];
     double answer = 0;
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        st_remote *remote = start(NULL, cases[i].kind == LOOP ? 250 : 20000, reason);
-        if (remote == NULL)
-            fail_msg("%s", reason);
+        st_remote *remote = start(cases[i].kind == LOOP ? 250 : 20000);
         assert_false(ask(remote, cases[i].kind, 1, &answer));
         assert_int_equal(
             strncmp(st_remote_reason(remote), cases[i].reason, strlen(cases[i].reason)), 0);
@@ -124,37 +111,82 @@ TEST(ends_are_told_with_their_reason)
     }
 }
 
-TEST(servers_may_not_start)
+typedef struct asking {
+    st_remote *remote;
+    double answer;
+} asking;
+
+static void *ask_there(void *context)
 {
-    static char reason[ST_REMOTE_TEXT];
-    static char refusal[] = "there is no table 'rails'";
-    static char none[] = "";
-    (void)state;
-    assert_null(start(refusal, 20000, reason));
-    assert_string_equal(reason, refusal);
-    assert_null(start(none, 20000, reason));
-    assert_string_equal(reason, "it ended its process");
+    asking *self = context;
+    if (!ask(self->remote, STRETCH, 1.5, &self->answer))
+        self->answer = -1;
+    return NULL;
 }
 
-/* A process cannot claim walls that it does not have: they are read before it opens anything. */
-static int claim_walls(void *context, st_remote_lane *lane)
+/* Another lane is served once the first is taken, by a thread that did not exist before. */
+TEST(lanes_are_served_when_they_are_needed)
 {
-    (void)context;
-    lane->walls = UINT32_MAX;
-    lane->text_length = UINT32_MAX;
-    return 0;
+    pthread_t thread;
+    double answer = 0;
+    (void)state;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        skip();
+    asking other = {.remote = start(20000)};
+    st_remote_lane *first = st_remote_take(other.remote);
+    assert_int_equal(pthread_create(&thread, NULL, ask_there, &other), 0);
+    while (first->more == 0)
+        (void)sched_yield();
+    first->kind = STRETCH;
+    assert_true(st_remote_ask(other.remote, first)); /* starts the next one */
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_same_double(other.answer, 2.385 * 1.5 + 7);
+    st_remote_give(other.remote, first);
+    assert_true(ask(other.remote, STRETCH, 1.5, &answer));
+    st_remote_stop(other.remote);
 }
 
-TEST(walls_are_read_before_anything_is_opened)
+/* A process cannot claim walls that it does not have, which are read before it is asked for
+ * anything, nor that nobody serves its lanes. */
+TEST(claims_change_nothing)
 {
-    static char reason[ST_REMOTE_TEXT];
-    const st_remote_server server = {.open = claim_walls, .serve = serve, .limit_ms = 20000};
+    double answer = 0;
     (void)state;
-    st_remote *remote = st_remote_start(&server, NULL, reason);
-    if (remote == NULL)
-        fail_msg("%s", reason);
-    assert_true(st_remote_walls(remote) < UINT32_MAX);
+    st_remote *remote = start(20000);
+    const unsigned walls = st_remote_walls(remote);
+    for (int i = 0; i < 2; i++)
+        assert_true(ask(remote, CLAIM, 1, &answer));
+    assert_int_equal(st_remote_walls(remote), walls);
+    assert_true(walls < UINT32_MAX);
     st_remote_stop(remote);
+}
+
+static st_remote *make_one(void *context)
+{
+    unsigned *made = context;
+    (*made)++;
+    return start(20000);
+}
+
+TEST(keys_share_a_process_that_lives)
+{
+    unsigned made = 0;
+    double answer = 0;
+    (void)state;
+    st_remote *one = st_remote_share("a 2385", make_one, &made);
+    assert_ptr_equal(st_remote_share("a 2385", make_one, &made), one);
+    assert_int_equal(made, 1);
+    st_remote *other = st_remote_share("b 2385", make_one, &made);
+    assert_ptr_not_equal(other, one);
+    st_remote_stop(one);
+    assert_true(ask(one, STRETCH, 1, &answer)); /* has a user */
+    assert_false(ask(one, LEAVE, 1, &answer));
+    st_remote *next = st_remote_share("a 2385", make_one, &made);
+    assert_ptr_not_equal(next, one);
+    assert_int_equal(made, 3);
+    st_remote_stop(one);
+    st_remote_stop(next);
+    st_remote_stop(other);
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */

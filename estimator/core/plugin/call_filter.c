@@ -187,6 +187,7 @@ static const call_rule rules[] = {
     {SYS_fcntl, 1, WHOLE, F_DUPFD_CLOEXEC, false},
     {SYS_prctl, 0, WHOLE, PR_SET_NAME, false},
     {SYS_prctl, 0, WHOLE, PR_GET_NAME, false},
+    {SYS_prctl, 0, WHOLE, PR_GET_SECCOMP, false},
 #ifdef PR_SET_VMA
     {SYS_prctl, 0, WHOLE, PR_SET_VMA, false},
 #endif

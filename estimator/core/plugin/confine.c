@@ -8,9 +8,12 @@
 #include "plugin/call_filter.h"
 #include "plugin/namespaces.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -48,19 +51,58 @@ static void close_range_of(unsigned first, unsigned last)
         (void)close((int)file);
 }
 
+#if HAS_FILTER
+enum { CREATE = 444, ADD_RULE = 445, RESTRICT = 446, ASK_VERSION = 1, BENEATH = 1 };
+enum { READ_FILE = 4, READ_FOLDER = 8 };
+
+static void allow(int rules, const char *path, uint32_t rights)
+{
+    const int folder = open(path, O_PATH | O_CLOEXEC);
+    if (folder < 0)
+        return; /* nothing to read */
+    /* A long word and a short one. */
+    const uint32_t rule[] = {rights, 0, (uint32_t)folder};
+    (void)syscall(ADD_RULE, rules, BENEATH, rule, 0);
+    (void)close(folder);
+}
+
 /*
- * Landlock, where the kernel has it: no right to change files, to run programs, to use ports, or to
- * reach processes and sockets of others. A kernel refuses bits that it does not know, hence the
- * version. The structure is the kernel's; older headers lack its last words.
+ * What can be read: all but devices and processes of others. Reading takes what a user types at a
+ * terminal, and opening some devices (watchdogs, tapes) does something.
+ */
+static void allow_reading(int rules)
+{
+    static const char *const within[] = {
+        "/dev/null",    "/dev/zero",     "/dev/random",       "/dev/urandom", "/dev/shm",
+        "/proc/self",   "/proc/cpuinfo", "/proc/meminfo",     "/proc/stat",   "/proc/version",
+        "/proc/driver", "/proc/loadavg", "/proc/filesystems", "/proc/sys"};
+    char path[sizeof((struct dirent *)NULL)->d_name + 1] = "/";
+    allow(rules, "/", READ_FOLDER);
+    for (size_t i = 0; i < ST_COUNT(within); i++)
+        allow(rules, within[i], READ_FILE);
+    DIR *root = opendir("/");
+    for (const struct dirent *one; root != NULL && (one = readdir(root)) != NULL;) {
+        (void)snprintf(path + 1, sizeof path - 1, "%s", one->d_name);
+        if (path[1] != '.' && strcmp(path, "/dev") != 0 && strcmp(path, "/proc") != 0)
+            allow(rules, path, READ_FILE);
+    }
+    if (root != NULL)
+        (void)closedir(root);
+}
+#endif
+
+/*
+ * Landlock, where the kernel has it: no right to change files, to run programs, to use ports and
+ * devices, or to reach processes and sockets of others. A kernel refuses bits that it does not
+ * know, hence the version. The structure is the kernel's; older headers lack its last words.
  */
 static bool lock_land(void)
 {
 #if HAS_FILTER
-    enum { CREATE = 444, RESTRICT = 446, ASK_VERSION = 1 };
     static const struct {
         uint64_t files, ports, scopes;
-    } rights[] = {{0x1ff3, 0, 0}, {0x3ff3, 0, 0}, {0x7ff3, 0, 0},
-                  {0x7ff3, 3, 0}, {0xfff3, 3, 0}, {0xfff3, 3, 3}}; /* all but reading, by version */
+    } rights[] = {{0x1fff, 0, 0}, {0x3fff, 0, 0}, {0x7fff, 0, 0},
+                  {0x7fff, 3, 0}, {0xffff, 3, 0}, {0xffff, 3, 3}}; /* all, by version */
     static const size_t sizes[] = {8, 8, 8, 16, 16, 24};
     long version = syscall(CREATE, NULL, 0, ASK_VERSION);
     if (version < 1)
@@ -68,6 +110,8 @@ static bool lock_land(void)
     const size_t row =
         (size_t)version <= ST_COUNT(rights) ? (size_t)version - 1 : ST_COUNT(rights) - 1;
     int rules = (int)syscall(CREATE, &rights[row], sizes[row], 0);
+    if (rules >= 0)
+        allow_reading(rules);
     bool locked = rules >= 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
                   syscall(RESTRICT, rules, 0) == 0;
     if (rules >= 0)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plugins in processes of their own (--isolate). One process loads the plugin, describes it and
- * ends; each instance is another one, which opens the plugin and answers calls over shared memory
- * (remote.h). This process never has the plugin's code. What comes back is verified as what a
- * plugin in this process says is: descriptor, values, terms and texts.
+ * Plugins in processes of their own (--isolate). A process loads the plugin and describes it, then
+ * opens an instance and answers calls over shared memory (remote.h); further instances get further
+ * processes. This process never has the plugin's code. What comes back is verified as what a plugin
+ * in this process says is: descriptor, values, terms and texts.
  */
 #include "plugin/isolate_answer.h"
 #include "plugin/offered.h"
 
 #include "job/files.h"
-#include "plugin/child.h"
 #include "plugin/namespaces.h"
 #include "plugin/remote.h"
 #include "plugin/ipc.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,62 +29,91 @@ static const size_t memory_limit = (size_t)MEMORY_LIMIT_MIB * 1024 * 1024;
 typedef struct visit {
     const st_paths *paths;
     const char *file;
-    const st_plugin_given *given; /* to open it */
-    size_t given_count;
+    st_arena *arena; /* as long as the process */
+    st_errors *errors;
+    const st_plugin_module *module;
     st_plugin_instance *instance;
 } visit;
 
-/* The first error of a list; never NULL. */
-static const char *first_error(const st_errors *errors)
+/* The first error; never NULL. */
+static const char *first_error(const visit *self)
 {
-    for (size_t i = 0; errors != NULL && i < st_errors_size(errors); i++)
-        if (st_errors_at(errors, i)->severity == ST_SEVERITY_ERROR)
-            return st_errors_at(errors, i)->message;
+    for (size_t i = 0; self->errors != NULL && i < st_errors_size(self->errors); i++)
+        if (st_errors_at(self->errors, i)->severity == ST_SEVERITY_ERROR)
+            return st_errors_at(self->errors, i)->message;
     return "out of memory";
 }
 
-/* "+" and the descriptor, or "-" and the reason. */
-static void describe(void *context, st_buffer *answer)
+static st_status load_there(visit *self)
 {
-    const visit *request = context;
-    const st_plugin_module *module = NULL;
-    st_arena *arena = st_arena_create();
-    st_errors *errors = st_errors_create();
-    if (arena != NULL && errors != NULL &&
-        st_plugin_load_here(request->paths, request->file, (st_place){0}, arena, &module, errors) ==
-            ST_OK) {
-        st_ipc_write(answer, "+");
-        st_isolate_put(st_plugin_descriptor(module), answer);
-    } else {
-        st_ipc_write(answer, "-");
-        st_ipc_write(answer, first_error(errors));
-    }
-    st_arena_destroy(arena);
-    st_errors_destroy(errors);
+    if (self->module != NULL)
+        return ST_OK;
+    self->arena = st_arena_create();
+    self->errors = st_errors_create();
+    return self->arena == NULL || self->errors == NULL
+               ? ST_ERR_MEMORY
+               : st_plugin_load_here(self->paths, self->file, (st_place){0}, self->arena,
+                                     &self->module, self->errors);
 }
 
-static int open_there(void *context, st_remote_lane *lane)
+/* "+" and the descriptor, or "-" and the reason. */
+static void describe_there(visit *self, st_remote_lane *lane)
 {
-    visit *request = context;
-    const st_plugin_module *module = NULL;
-    st_arena *arena = st_arena_create(); /* as long as the process */
-    st_errors *errors = st_errors_create();
-    st_status status = arena != NULL && errors != NULL ? ST_OK : ST_ERR_MEMORY;
+    st_buffer answer = {0};
+    const bool is_loaded = load_there(self) == ST_OK;
+    st_ipc_write(&answer, is_loaded ? "+" : "-");
+    if (is_loaded)
+        st_isolate_put(st_plugin_descriptor(self->module), &answer);
+    else
+        st_ipc_write(&answer, first_error(self));
+    if (answer.length > sizeof lane->long_text) {
+        answer.length = 0;
+        st_ipc_write(&answer, "-");
+        st_ipc_write(&answer, "its descriptor has more than half a megabyte");
+    }
+    lane->text_length = answer.failed ? 0 : (uint32_t)answer.length;
+    if (lane->text_length > 0)
+        memcpy(lane->long_text, answer.data, answer.length);
+    st_buffer_free(&answer);
+}
+
+/* Reads what write_given has written. */
+static void open_there(visit *self, st_remote_lane *lane)
+{
+    st_plugin_given *given = NULL;
+    size_t count = 0;
+    st_status status = load_there(self);
+    if (status == ST_OK) {
+        const size_t length = lane->text_length;
+        const char *text = st_arena_copy(self->arena, lane->long_text, length);
+        st_ipc_reader from = {.at = text, .end = text + (text != NULL ? length : 0)};
+        count = st_ipc_read_count(&from, ST_PLUGIN_MAX_OPTIONS);
+        given = st_arena_alloc(self->arena, count + 1, sizeof *given);
+        status = text == NULL || given == NULL ? ST_ERR_MEMORY : ST_OK;
+        for (size_t i = 0; i < count && status == ST_OK; i++) {
+            given[i].name = st_ipc_read(&from);
+            given[i].text = st_ipc_read(&from);
+            given[i].place.file = st_ipc_read(&from);
+            given[i].number = st_ipc_read_number(&from);
+        }
+    }
     if (status == ST_OK)
-        status = st_plugin_load_here(request->paths, request->file, (st_place){0}, arena, &module,
-                                     errors);
-    if (status == ST_OK)
-        status = st_plugin_open(module, request->given, request->given_count, (st_place){0},
-                                &request->instance, errors);
+        status = st_plugin_open(self->module, given, count, (st_place){0}, &self->instance,
+                                self->errors);
+    lane->result = status == ST_OK ? ST_PLUGIN_OK : ST_PLUGIN_FAILED;
     if (status != ST_OK)
-        (void)snprintf(lane->text, sizeof lane->text, "%s", first_error(errors));
-    return status == ST_OK ? 0 : -1;
+        (void)snprintf(lane->text, sizeof lane->text, "%s", first_error(self));
 }
 
 static void serve_there(void *context, st_remote_lane *lane)
 {
-    const visit *request = context;
-    st_isolate_serve(request->instance, lane);
+    visit *self = context;
+    if (lane->kind == ST_ISOLATE_DESCRIBE)
+        describe_there(self, lane);
+    else if (lane->kind == ST_ISOLATE_OPEN)
+        open_there(self, lane);
+    else
+        st_isolate_serve(self->instance, lane);
 }
 
 /* ---- in this process ------------------------------------------------------------------------- */
@@ -167,32 +196,103 @@ static void write_key(st_buffer *to, const st_plugin_module *module, const st_pl
     }
 }
 
+static void write_given(st_buffer *to, const st_plugin_given *given, size_t count)
+{
+    st_ipc_write_number(to, (double)count);
+    for (size_t i = 0; i < count; i++) {
+        st_ipc_write(to, given[i].name);
+        st_ipc_write(to, given[i].text);
+        st_ipc_write(to, given[i].place.file);
+        st_ipc_write_number(to, given[i].number);
+    }
+}
+
+static st_remote *start_process(const st_paths *paths, const char *file, char *reason)
+{
+    visit self = {.paths = paths, .file = file};
+    const st_remote_server server = {.serve = serve_there,
+                                     .context = &self,
+                                     .limit_ms = LOAD_LIMIT_MS,
+                                     .memory_bytes = memory_limit};
+    return st_remote_start(&server, reason);
+}
+
+/* The process that has described a plugin, until an instance takes it. */
+struct st_described {
+    st_remote *_Atomic process;
+    pid_t owner; /* a process that was forked has no use for it */
+};
+
+static st_remote *take_described(struct st_described *slot)
+{
+    return slot != NULL && slot->owner == getpid() ? atomic_exchange(&slot->process, NULL) : NULL;
+}
+
+static void end_described(void *context)
+{
+    st_remote_stop(take_described(context));
+}
+
+typedef struct opening {
+    const st_plugin_module *module;
+    const st_buffer *given;
+    char *reason; /* of ST_REMOTE_TEXT bytes */
+} opening;
+
+static st_remote *open_apart(void *context)
+{
+    const opening *self = context;
+    const st_plugin_module *module = self->module;
+    st_remote *remote = take_described(module->described);
+    if (remote == NULL)
+        remote = start_process(module->paths, module->file, self->reason);
+    if (remote == NULL)
+        return NULL;
+    st_remote_set_limit(remote, LIMIT_MS);
+    st_remote_lane *lane = st_remote_take(remote);
+    const size_t length = self->given->length;
+    bool is_open = false;
+    if (length <= sizeof lane->long_text) {
+        lane->kind = ST_ISOLATE_OPEN;
+        lane->text_length = (uint32_t)length;
+        memcpy(lane->long_text, self->given->data, length);
+        const bool answered = st_remote_ask(remote, lane);
+        is_open = answered && lane->result == ST_PLUGIN_OK;
+        /* At most its bytes are read: the text may change meanwhile. */
+        if (!is_open)
+            (void)snprintf(self->reason, ST_REMOTE_TEXT, "%.*s", ST_REMOTE_TEXT - 1,
+                           answered ? lane->text : st_remote_reason(remote));
+    } else {
+        (void)snprintf(self->reason, ST_REMOTE_TEXT, "its options have over half a megabyte");
+    }
+    st_remote_give(remote, lane);
+    if (is_open)
+        return remote;
+    st_remote_stop(remote);
+    return NULL;
+}
+
 static st_status start(st_plugin_instance *instance, const st_plugin_given *given, size_t count,
                        st_place place, st_errors *errors)
 {
     const st_plugin_module *module = instance->module;
-    visit request = {
-        .paths = module->paths, .file = module->file, .given = given, .given_count = count};
-    const st_remote_server server = {.open = open_there,
-                                     .serve = serve_there,
-                                     .context = &request,
-                                     .limit_ms = LIMIT_MS,
-                                     .memory_bytes = memory_limit};
-    char *reason = malloc(ST_REMOTE_TEXT);
-    if (reason == NULL)
-        return st_out_of_memory(errors);
     st_buffer key = {0};
+    st_buffer texts = {0};
     write_key(&key, module, given, count);
-    instance->remote = st_remote_start(&server, key.failed ? NULL : key.data, reason);
+    write_given(&texts, given, count);
+    opening request = {module, &texts, malloc(ST_REMOTE_TEXT)};
+    st_status status = request.reason == NULL || texts.failed ? st_out_of_memory(errors) : ST_OK;
+    if (status == ST_OK)
+        instance->remote = st_remote_share(key.failed ? NULL : key.data, open_apart, &request);
     st_buffer_free(&key);
+    st_buffer_free(&texts);
     static const char mark[] = "cannot be opened: ";
-    const char *found = strstr(reason, mark);
-    st_status status =
-        instance->remote != NULL
-            ? ST_OK
-            : st_fail(errors, ST_ERR_PROVIDER, place, "plugin '%s' cannot be opened: %.400s",
-                      module->shown.id, found != NULL ? found + strlen(mark) : reason);
-    free(reason);
+    if (status == ST_OK && instance->remote == NULL) {
+        const char *found = strstr(request.reason, mark);
+        status = st_fail(errors, ST_ERR_PROVIDER, place, "plugin '%s' cannot be opened: %.400s",
+                         module->shown.id, found != NULL ? found + strlen(mark) : request.reason);
+    }
+    free(request.reason);
     if (status == ST_OK && (st_remote_walls(instance->remote) & ST_WALL_FILTER) == 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place,
                   "plugin '%s' runs in its own process, but this system cannot filter its "
@@ -201,11 +301,43 @@ static st_status start(st_plugin_instance *instance, const st_plugin_given *give
     return status;
 }
 
+/* Has a process describe the plugin, and keeps it for the instance to come. */
+static st_status describe(st_plugin_module *loaded, const char *identity, st_place place,
+                          st_arena *arena, st_errors *errors)
+{
+    struct st_described *slot = st_arena_alloc(arena, 1, sizeof *slot);
+    char *reason = st_arena_alloc(arena, ST_REMOTE_TEXT, 1);
+    if (slot == NULL || reason == NULL || !st_arena_defer(arena, end_described, slot))
+        return st_out_of_memory(errors);
+    st_remote *remote = start_process(loaded->paths, loaded->file, reason);
+    if (remote == NULL)
+        return st_module_fail(loaded, ST_ERR_PROVIDER, place, reason, errors);
+    *slot = (struct st_described){remote, getpid()};
+    loaded->described = slot;
+    st_remote_lane *lane = st_remote_take(remote);
+    lane->kind = ST_ISOLATE_DESCRIBE;
+    const char *text = NULL;
+    size_t length = 0;
+    const bool answered = st_remote_ask(remote, lane);
+    if (answered) {
+        const size_t claimed = lane->text_length; /* copied before it is read: it may change */
+        length = claimed < sizeof lane->long_text ? claimed : sizeof lane->long_text;
+        text = st_arena_copy(arena, lane->long_text, length);
+    }
+    st_remote_give(remote, lane);
+    if (!answered)
+        return st_module_fail(loaded, ST_ERR_PROVIDER, place, st_remote_reason(remote), errors);
+    if (text == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_answer_module(loaded, text, length, place, arena, errors);
+    if (status == ST_OK && identity != NULL)
+        keep_description(identity, text, length);
+    return status;
+}
+
 st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place place,
                                st_arena *arena, const st_plugin_module **module, st_errors *errors)
 {
-    const st_child_limits limits = {LOAD_LIMIT_MS, memory_limit, NULL};
-    st_child_result result;
     const char *file = NULL;
     if (st_plugin_offered(name) != NULL) { /* its code is this process */
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place,
@@ -227,25 +359,13 @@ st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place
     loaded->folder = "";
     loaded->paths = paths;
     loaded->start = start;
-    visit request = {.paths = paths, .file = loaded->file};
     st_buffer identity = {0};
     write_identity(&identity, loaded->file);
     size_t length = 0;
-    const char *known = identity.failed ? NULL : find_description(identity.data, arena, &length);
-    if (known != NULL) {
-        status = st_answer_module(loaded, known, length, place, arena, errors);
-    } else if ((status = st_child_run(describe, &request, &limits, arena, &result, errors)) ==
-               ST_OK) {
-        const char *reason =
-            result.end == ST_CHILD_DONE ? NULL : st_child_end_text(&result, LOAD_LIMIT_MS, arena);
-        if (result.end == ST_CHILD_DONE)
-            status = st_answer_module(loaded, result.text, result.length, place, arena, errors);
-        else
-            status = reason != NULL ? st_module_fail(loaded, ST_ERR_PROVIDER, place, reason, errors)
-                                    : st_out_of_memory(errors);
-        if (status == ST_OK && !identity.failed)
-            keep_description(identity.data, result.text, result.length);
-    }
+    const char *key = identity.failed ? NULL : identity.data;
+    const char *known = key != NULL ? find_description(key, arena, &length) : NULL;
+    status = known != NULL ? st_answer_module(loaded, known, length, place, arena, errors)
+                           : describe(loaded, key, place, arena, errors);
     st_buffer_free(&identity);
     if (status == ST_OK && strchr(name, '/') == NULL && strcmp(loaded->shown.id, name) != 0)
         status = st_module_fail(

@@ -39,9 +39,10 @@ typedef struct st_module_provider {
 struct st_plugin_module {
     const char *file;
     const char *folder;
-    const char *who;       /* "plugin 'NAME'", for messages of the guard */
-    void *handle;          /* NULL where it is not in this process */
-    const st_paths *paths; /* of one that is not */
+    const char *who;                /* "plugin 'NAME'", for messages of the guard */
+    void *handle;                   /* NULL where it is not in this process */
+    const st_paths *paths;          /* of one that is not */
+    struct st_described *described; /* NULL: it was described before */
     /* Starts the process of an instance of one that is not; NULL: it is in this process. */
     st_status (*start)(st_plugin_instance *instance, const st_plugin_given *given, size_t count,
                        st_place place, st_errors *errors);

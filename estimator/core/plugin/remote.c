@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See remote.h. A lane's state goes from IDLE to ASKED, by the host, to ANSWERED, by the server.
- * The first lane begins with CONFINED: the host notes what confines the process and asks it to open
- * the plugin, OPENING. Both sides look for some microseconds before they sleep on it, so that a
- * block of rows costs its copies and little more; the host wakes up every few milliseconds to see
- * whether anybody is there.
+ * The first lane is IDLE once the process is confined, and the host notes by what before it asks
+ * for anything foreign. Another lane gets its thread once all are taken. Both
+ * sides look for some microseconds before they sleep on a state, so that a block of rows costs its
+ * copies and little more; the host wakes up every few milliseconds to see whether anybody is there.
  */
 #define _GNU_SOURCE /* syscall, mmap; NOLINT(bugprone-reserved-identifier) */
 
 #include "plugin/remote.h"
 
+#include "base/guard.h"
 #include "plugin/child.h"
 #include "plugin/confine.h"
 #include "plugin/namespaces.h"
@@ -32,8 +33,8 @@
 #include <sys/syscall.h>
 #endif
 
-enum { IDLE, ASKED, ANSWERED, CONFINED, OPENING };
-enum { MOST_LANES = 16, LOOKS = 200, NAP_MS = 5, IDLE_NAP_MS = 1000, LOOK_FOR_KEEPER_MS = 200 };
+enum { UNSERVED, IDLE, ASKED, ANSWERED };
+enum { MOST_LANES = 16, LOOKS = 200, NAP_MS = 5, IDLE_NAP_MS = 200 };
 
 struct st_remote {
     st_remote_server server;
@@ -101,19 +102,30 @@ static bool looks_changed(_Atomic uint32_t *state, uint32_t value)
 typedef struct lane_thread {
     const st_remote_server *server;
     st_remote_lane *lane;
+    size_t later; /* lanes after it */
+    pid_t keeper;
 } lane_thread;
 
 static void *serve_lane(void *context)
 {
-    const lane_thread *thread = context;
+    lane_thread *thread = context;
     _Atomic uint32_t *state = &thread->lane->state;
+    lane_thread next = {thread->server, thread->lane + 1, thread->later - 1, thread->keeper};
+    atomic_store_explicit(state, IDLE, memory_order_release);
+    wake(state);
     for (;;) {
+        pthread_t made;
         uint32_t seen = atomic_load_explicit(state, memory_order_acquire);
         if (seen != ASKED) {
             if (!looks_changed(state, seen)) /* sleeps until it is asked */
                 sleep_while(state, seen, IDLE_NAP_MS);
+            if (getppid() != thread->keeper)
+                _exit(0);
             continue;
         }
+        if (thread->later > 0 && atomic_load(&thread->lane->more) != 0 &&
+            pthread_create(&made, NULL, serve_lane, &next) == 0)
+            thread->later = 0;
         thread->server->serve(thread->server->context, thread->lane);
         atomic_store_explicit(state, ANSWERED, memory_order_release);
         wake(state);
@@ -123,28 +135,11 @@ static void *serve_lane(void *context)
 
 static void be_server(const st_remote *remote, unsigned walls)
 {
-    static lane_thread threads[MOST_LANES];
-    const struct timespec nap = {.tv_nsec = LOOK_FOR_KEEPER_MS * 1000000L};
-    pid_t keeper = getppid();
-    st_remote_lane *first = &remote->lanes[0];
-    first->walls = walls | st_confine(&(st_confine_limits){remote->server.memory_bytes, -1, NULL});
-    atomic_store_explicit(&first->state, CONFINED, memory_order_release);
-    wake(&first->state);
-    while (atomic_load_explicit(&first->state, memory_order_acquire) == CONFINED &&
-           getppid() == keeper)
-        sleep_while(&first->state, CONFINED, NAP_MS);
-    first->result = remote->server.open(remote->server.context, first);
-    for (size_t i = 0; i < remote->lane_count && first->result == 0; i++) {
-        pthread_t thread;
-        threads[i] = (lane_thread){&remote->server, &remote->lanes[i]};
-        if (pthread_create(&thread, NULL, serve_lane, &threads[i]) != 0)
-            first->result = -1;
-    }
-    atomic_store_explicit(&first->state, ANSWERED, memory_order_release);
-    wake(&first->state);
-    while (getppid() == keeper)
-        (void)nanosleep(&nap, NULL);
-    _exit(0);
+    lane_thread first = {&remote->server, remote->lanes, remote->lane_count - 1, getppid()};
+    const st_confine_limits limits = {remote->server.memory_bytes, -1, NULL};
+    first.lane->walls = walls | st_confine(&limits);
+    st_guard_alone();
+    (void)serve_lane(&first);
 }
 
 /* ---- the host's side ------------------------------------------------------------------------- */
@@ -214,19 +209,11 @@ static bool begin(st_remote *remote, char *reason)
         set_reason(reason, strerror(errno));
         return false;
     }
-    st_remote_lane *first = &remote->lanes[0];
-    bool answered = wait_for_answer(remote, first, IDLE);
-    if (answered) {
-        remote->walls = first->walls;
-        atomic_store_explicit(&first->state, OPENING, memory_order_release);
-        wake(&first->state);
-        answered = wait_for_answer(remote, first, OPENING);
-    }
-    if (!answered || first->result != 0) {
-        set_reason(reason, answered ? first->text : remote->reason);
+    if (!wait_for_answer(remote, &remote->lanes[0], UNSERVED)) {
+        set_reason(reason, remote->reason);
         return false;
     }
-    atomic_store(&first->state, IDLE);
+    remote->walls = remote->lanes[0].walls;
     return true;
 }
 
@@ -244,7 +231,7 @@ static void end(st_remote *remote)
     free(remote);
 }
 
-static st_remote *start(const st_remote_server *server, char *reason)
+st_remote *st_remote_start(const st_remote_server *server, char *reason)
 {
     st_remote *made = calloc(1, sizeof *made);
     if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
@@ -271,17 +258,17 @@ static st_remote *start(const st_remote_server *server, char *reason)
     return NULL;
 }
 
-st_remote *st_remote_start(const st_remote_server *server, const char *key, char *reason)
+st_remote *st_remote_share(const char *key, st_remote *(*make)(void *context), void *context)
 {
     if (key == NULL)
-        return start(server, reason);
+        return make(context);
     (void)pthread_mutex_lock(&shared_lock);
     st_remote *found = shared;
     while (found != NULL && (strcmp(found->key, key) != 0 || is_over(found, false)))
         found = found->next;
     if (found != NULL) {
         found->users++;
-    } else if ((found = start(server, reason)) != NULL && (found->key = strdup(key)) != NULL) {
+    } else if ((found = make(context)) != NULL && (found->key = strdup(key)) != NULL) {
         found->users = 1;
         found->next = shared;
         shared = found;
@@ -307,6 +294,11 @@ void st_remote_stop(st_remote *remote)
         end(remote);
 }
 
+void st_remote_set_limit(st_remote *remote, unsigned limit_ms)
+{
+    remote->server.limit_ms = limit_ms;
+}
+
 st_call_memo *st_remote_memo(const st_remote *remote)
 {
     return remote->memo;
@@ -316,8 +308,11 @@ st_remote_lane *st_remote_take(st_remote *remote)
 {
     for (;;) {
         for (size_t i = 0; i < remote->lane_count; i++)
-            if (!atomic_exchange(&remote->taken[i], true))
+            if ((i == 0 || atomic_load(&remote->lanes[i].state) != UNSERVED) &&
+                !atomic_exchange(&remote->taken[i], true))
                 return &remote->lanes[i];
+        for (size_t i = 0; i < remote->lane_count; i++)
+            atomic_store(&remote->lanes[i].more, 1);
         (void)sched_yield();
     }
 }

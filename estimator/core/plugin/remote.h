@@ -15,13 +15,15 @@ enum {
     ST_REMOTE_ROWS = ST_CALL_ROWS,
     ST_REMOTE_COLUMNS = 144,
     ST_REMOTE_TEXT = 65536,
+    ST_REMOTE_LONG_TEXT = ST_REMOTE_COLUMNS * ST_REMOTE_ROWS * 8,
     ST_REMOTE_REASON = 160 /* bytes of why a process has ended */
 };
 
 /* One call: what is asked is written by this process, what is answered by the other. */
 typedef struct st_remote_lane {
     _Atomic uint32_t state;
-    uint32_t kind; /* the server's to define */
+    _Atomic uint32_t more; /* 1: all lanes are taken, start the next one */
+    uint32_t kind;         /* the server's to define */
     uint32_t provider;
     uint32_t rows;
     int32_t result;
@@ -30,13 +32,15 @@ typedef struct st_remote_lane {
     uint8_t given[ST_REMOTE_COLUMNS]; /* 1: the column is there */
     double values[ST_REMOTE_ROWS];
     char text[ST_REMOTE_TEXT];
-    double columns[ST_REMOTE_COLUMNS][ST_REMOTE_ROWS];
+    union {
+        double columns[ST_REMOTE_COLUMNS][ST_REMOTE_ROWS];
+        char long_text[ST_REMOTE_LONG_TEXT]; /* of requests without columns */
+    };
 } st_remote_lane;
 
-/* What the other process does, once it is confined; `open` returns 0 where it can serve, and else
- * leaves the reason in the lane's text. `serve` is called by several threads at once. */
+/* What the other process does, once it is confined. Several threads call `serve` at once if several
+ * lanes are taken. */
 typedef struct st_remote_server {
-    int (*open)(void *context, st_remote_lane *lane);
     void (*serve)(void *context, st_remote_lane *lane);
     void *context;
     unsigned limit_ms; /* of a call */
@@ -45,17 +49,20 @@ typedef struct st_remote_server {
 
 typedef struct st_remote st_remote;
 
-/*
- * NULL on failure, with the reason in `reason`, of ST_REMOTE_TEXT bytes. Who gives the key of a
- * process that lives shares it, and what it has answered; with NULL it is the caller's alone.
- */
-st_remote *st_remote_start(const st_remote_server *server, const char *key, char *reason);
+/* NULL on failure, with the reason in `reason`, of ST_REMOTE_TEXT bytes. */
+st_remote *st_remote_start(const st_remote_server *server, char *reason);
+/* Shares the process of that key, and what it has answered, while it lives; else what `make`
+ * returns, NULL on failure, is of that key from now on. With NULL it is the caller's alone. */
+st_remote *st_remote_share(const char *key, st_remote *(*make)(void *context), void *context);
 /* Ends it with its last user; NULL is fine. */
 void st_remote_stop(st_remote *remote);
 
 /* A lane that no other thread has; waits for one. */
 st_remote_lane *st_remote_take(st_remote *remote);
 void st_remote_give(st_remote *remote, st_remote_lane *lane);
+
+/* The limit of the calls to come. */
+void st_remote_set_limit(st_remote *remote, unsigned limit_ms);
 
 /* What was answered; NULL when out of memory. */
 st_call_memo *st_remote_memo(const st_remote *remote);
