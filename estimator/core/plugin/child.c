@@ -89,6 +89,14 @@ static st_status cannot(const char *what, st_errors *errors)
     return st_fail(errors, ST_ERR_IO, (st_place){0}, "cannot %s: %s", what, strerror(errno));
 }
 
+st_status st_child_is_refused(st_errors *errors)
+{
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "--confine: an isolated plugin is a process of its own" ST_HINT
+                   "leave out --confine, or 'isolate: true' in the job: the plugin then "
+                   "shares the system calls of the command");
+}
+
 st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
                        st_arena *arena, st_child_result *result, st_errors *errors)
 {
@@ -121,12 +129,8 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     (void)close(ends[1]);
     if (child < 0) {
         (void)close(ends[0]);
-        return st_is_confined_here()
-                   ? st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                             "--confine: an isolated plugin is a process of its own" ST_HINT
-                             "leave out --confine, or 'isolate: true' in the job: the plugin then "
-                             "shares the system calls of the command")
-                   : cannot("start a process", errors);
+        return st_is_confined_here() ? st_child_is_refused(errors)
+                                     : cannot("start a process", errors);
     }
     long long deadline_ms = st_now_ms() + limits->time_ms;
     bool in_time =

@@ -40,6 +40,9 @@ typedef void (*st_child_work)(void *context, st_buffer *text);
 st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
                        st_arena *arena, st_child_result *result, st_errors *errors) ST_NODISCARD;
 
+/* What a command with --confine says, which starts no process. */
+st_status st_child_is_refused(st_errors *errors);
+
 /* What an answer is that no child of ours gives: "it forged its answer". */
 extern const char st_child_forged[];
 /* Why there is no answer, "it crashed: signal 11 (...)"; NULL when out of memory. */

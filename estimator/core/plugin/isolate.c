@@ -9,6 +9,8 @@
 #include "plugin/offered.h"
 
 #include "job/files.h"
+#include "plugin/child.h"
+#include "plugin/confine.h"
 #include "plugin/namespaces.h"
 #include "plugin/remote.h"
 #include "plugin/ipc.h"
@@ -311,7 +313,9 @@ static st_status describe(st_plugin_module *loaded, const char *identity, st_pla
         return st_out_of_memory(errors);
     st_remote *remote = start_process(loaded->paths, loaded->file, reason);
     if (remote == NULL)
-        return st_module_fail(loaded, ST_ERR_PROVIDER, place, reason, errors);
+        return st_is_confined_here()
+                   ? st_child_is_refused(errors)
+                   : st_module_fail(loaded, ST_ERR_PROVIDER, place, reason, errors);
     *slot = (struct st_described){remote, getpid()};
     loaded->described = slot;
     st_remote_lane *lane = st_remote_take(remote);
