@@ -303,7 +303,7 @@ static void expect_providers(const st_plugin *shown)
         if (provider->explain != NULL)
             assert_int_equal(provider->explain(NULL, NULL, NULL), ST_PLUGIN_FAILED);
         assert_int_equal(provider->argument_count, providers[i]->argument_count);
-        for (size_t k = 0; k < provider->argument_count; k++) {
+        for (size_t k = 0; k < provider->argument_count && k < COUNT(arguments); k++) {
             assert_int_equal(provider->arguments[k]->flags, arguments[k]->flags);
             assert_same_text(provider->arguments[k]->name, arguments[k]->name);
             assert_same_text(provider->arguments[k]->unit, arguments[k]->unit);
