@@ -428,7 +428,7 @@ TEST_OF(seams_for_plugins_are_open, fixture *own, set_up, tear_down)
  * one without groups of experts or adapters folds away draws of groups and adapters. A sixth of the
  * operations are what each kind hides of its own messages, in each pass (docs/decisions/0084), two
  * in a hundred the gather that its backward pass repeats, one gradients that nobody reads, one the
- * GEMMs of each pass and the last backward pass of a step.
+ * GEMMs of each pass and the last backward pass of a step, one products larger than any measured.
  */
 TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
 {
@@ -439,7 +439,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
     assert_int_equal(
         st_program_compile(sheet, &(st_program_options){0}, own->arena, &program, own->errors),
         ST_OK);
-    assert_true(st_program_operation_count(program) <= 11850);
+    assert_true(st_program_operation_count(program) <= 11950);
     static const char *const outputs[] = {"step_time", "memory"};
     assert_int_equal(st_program_compile(sheet,
                                         &(st_program_options){.outputs = outputs,

@@ -219,12 +219,18 @@ bool st_gpus_same(const st_gpus *gpus, const char *a, const char *b)
                                                       : strcmp(a, b) == 0;
 }
 
-st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place, st_errors *errors)
+const char *st_gpus_nearest(const st_gpus *gpus, const char *text, st_errors *errors)
 {
     const char *names[100];
     size_t count = gpus->count < 100 ? gpus->count : 100;
+    const char *device = st_gpus_of_device(gpus, text); /* "H100" is no slip of "a100" */
     for (size_t i = 0; i < count; i++)
         names[i] = gpus->entries[i].name;
+    return device != NULL ? device : st_errors_nearest(errors, text, names, count);
+}
+
+st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place, st_errors *errors)
+{
     return st_fail(errors, ST_ERR_NAME, place, "no file for the GPU '%.80s'" ST_HINT "%s", text,
-                   st_errors_nearest(errors, text, names, count));
+                   st_gpus_nearest(gpus, text, errors));
 }

@@ -249,6 +249,17 @@ static void add_text(message_text *into, const char *text)
     }
 }
 
+/* Whether jobs write the words of an enumeration. */
+static bool is_given(const st_sheet *sheet, const st_enum *enumeration)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i].type.enumeration == enumeration)
+            return true;
+    return false;
+}
+
 static const char *fill_message(st_session *session, size_t check, st_errors *errors)
 {
     const st_message *message = &session->program->sheet->messages[check];
@@ -277,12 +288,12 @@ static const char *fill_message(st_session *session, size_t check, st_errors *er
                                    unit_text); /* B^0.5 */
             }
             (void)st_type_format(&type, value, ST_STYLE_SCALED, number, sizeof(number));
-            /* A word that a cell answers, such as full_sharding, is read in a sentence; that of an
-             * input stays as jobs have it. */
-            for (char *c = number;
-                 type.kind == ST_TYPE_ENUM && formula->expr->kind == ST_EXPR_NAME &&
-                 formula->expr->name_kind == ST_NAME_CELL && *c != '\0';
-                 c++)
+            /* A word that only cells answer, such as full_sharding, is read in a sentence; that of
+             * an input stays as jobs have it. */
+            bool plain = type.kind == ST_TYPE_ENUM && formula->expr->kind == ST_EXPR_NAME &&
+                         formula->expr->name_kind == ST_NAME_CELL &&
+                         !is_given(session->program->sheet, type.enumeration);
+            for (char *c = number; plain && *c != '\0'; c++)
                 *c = *c == '_' ? ' ' : *c;
             st_buffer_text(text.inside ? &text.part : &text.all, number);
         }

@@ -38,7 +38,9 @@ const char *st_gpus_of_device(const st_gpus *gpus, const char *device);
  */
 bool st_gpus_same(const st_gpus *gpus, const char *a, const char *b);
 
-/* Reports an unknown GPU, with the nearest name. */
+/* The file that an unknown name may mean: that of a device, else the nearest name, or "". */
+const char *st_gpus_nearest(const st_gpus *gpus, const char *text, st_errors *errors);
+/* Reports an unknown GPU, with that name. */
 st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place, st_errors *errors);
 
 #endif

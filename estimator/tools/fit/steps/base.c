@@ -230,6 +230,14 @@ static st_status take_row_job(st_bases *bases, const st_job_parts *parts, st_bas
     return status;
 }
 
+static void set_unknown_gpu(st_bases *bases, st_base *base)
+{
+    const char *nearest = st_gpus_nearest(&bases->gpus, base->name.gpu, bases->errors);
+    base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'%s%s%s", base->name.gpu,
+                                  nearest[0] != '\0' ? "; did you mean '" : "", nearest,
+                                  nearest[0] != '\0' ? "'?" : "");
+}
+
 static st_status load(st_bases *bases, st_base *base)
 {
     double memory_gb = 0;
@@ -240,7 +248,7 @@ static st_status load(st_bases *bases, st_base *base)
         if (gpu == NULL)
             gpu = st_gpus_find(&bases->gpus, base->name.gpu, &memory_gb);
         if (gpu == NULL)
-            base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->name.gpu);
+            set_unknown_gpu(bases, base);
     }
     const char **sets = list_sets(bases, &base->name, gpu, &count);
     if (sets == NULL)
@@ -253,7 +261,7 @@ static st_status load(st_bases *bases, st_base *base)
     st_status status = base->name.texts[0] != '\0' ? take_row_job(bases, &parts, base)
                                                    : take_job(bases, &parts, base);
     if (status == ST_OK && base->fault == NULL && !has_memory(base->job, memory_gb))
-        base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->name.gpu);
+        set_unknown_gpu(bases, base);
     return status;
 }
 
