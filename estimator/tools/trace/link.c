@@ -175,12 +175,40 @@ static st_status check_span(st_trace *trace, bool partial, st_errors *errors)
     return ST_OK;
 }
 
+/* Times of Kineto are microseconds. No launching call takes a millisecond each time, and no task of
+ * a GPU less than a nanosecond. */
+static void check_unit(const st_trace *trace, st_errors *errors)
+{
+    enum { FEW_CALLS = 3 };
+    static const int64_t LONG_CALL_NS = 1000000;
+    size_t launches = 0;
+    int64_t shortest_ns = INT64_MAX;
+    int64_t longest_task_ns = -1;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        bool is_launch = event->kind == ST_TRACE_CALL && event->class_ == ST_CALL_LAUNCH;
+        launches += is_launch;
+        if (is_launch && event->duration_ns < shortest_ns)
+            shortest_ns = event->duration_ns;
+        if (st_trace_is_gpu(event) && event->duration_ns > longest_task_ns)
+            longest_task_ns = event->duration_ns;
+    }
+    const bool is_short = longest_task_ns == 0;
+    if (is_short || (launches >= FEW_CALLS && shortest_ns >= LONG_CALL_NS))
+        (void)st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = trace->file},
+                        is_short ? "all GPU tasks last 0 ns" ST_EXPECTED
+                                   "times in microseconds, not in seconds or milliseconds"
+                                 : "every call that launches takes over a millisecond" ST_EXPECTED
+                                   "times in microseconds, not in nanoseconds");
+}
+
 st_status st_trace_check(st_trace *trace, bool partial, st_errors *errors)
 {
     st_links links;
     st_links tasks[3];
     if (check_span(trace, partial, errors) != ST_OK)
         return ST_ERR_VALUE;
+    check_unit(trace, errors);
     for (size_t i = 0; i < ST_COUNT(tasks); i++)
         st_links_make(trace, (st_trace_kind)(ST_TRACE_KERNEL + i), &tasks[i]);
     st_links_make(trace, ST_TRACE_CALL, &links);

@@ -555,7 +555,7 @@ static bool read_wanted(reader *r, const wanted *found)
     st_scan_span text = {0};
     char c = st_scan_peek(&r->scan);
     if (found->text != NULL && c == '"')
-        return st_scan_string(&r->scan, &text) && intern(r, text, found->text);
+        return st_scan_string(&r->scan, &text) && intern_given(r, text, found->text);
     if (found->number == NULL || (c != '"' && c != '-' && (c < '0' || c > '9')))
         return st_scan_skip(&r->scan);
     if (!(c == '"' ? st_scan_string(&r->scan, &text) : st_scan_number(&r->scan, &text)))
@@ -803,9 +803,14 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
                 .shapes = st_xcalloc(1, sizeof *r.shapes)};
     st_scan_init(&r.scan, bytes, errors);
     st_store_create(st_bytes_name(bytes), options, &r.store);
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, which some editors write */
     st_status status = ST_OK;
     bool whole;
     char c = st_scan_peek(&r.scan);
+    if (memcmp(r.scan.data + r.scan.at, mark, sizeof mark - 1) == 0) {
+        r.scan.at += sizeof mark - 1;
+        c = st_scan_peek(&r.scan);
+    }
     if (c == '[') {
         r.store->trace.is_array = true;
         whole = read_events(&r);

@@ -103,6 +103,12 @@ static bool is_bound_by_memory(st_trace_class class_)
            class_ == ST_TRACE_OPTIMIZER || class_ == ST_TRACE_MEMORY;
 }
 
+/* Products whose operator does not say their sizes: its bytes are not what they take. */
+static bool lacks_sizes(st_trace_class class_, const st_task_shape *shape)
+{
+    return class_ == ST_TRACE_GEMM && shape->form == ST_FORM_KERNEL;
+}
+
 /* --- prices ----------------------------------------------------------------------------------- */
 
 /* What the kernel does: the operator's product or attention, or it moves the operator's bytes. */
@@ -221,7 +227,8 @@ static st_status price_all(recorded *r, size_t rank, const asked *items, size_t 
                 shape.type = type_on(r, r->after, shape.type);
             if (status == ST_OK)
                 status = st_prices_of_task(r->after, &shape, &after, r->errors);
-            bool is_guess = (one_before.unknown || after.unknown) && !is_bound_by_memory(class_);
+            bool is_guess = lacks_sizes(class_, &shape) ||
+                            ((one_before.unknown || after.unknown) && !is_bound_by_memory(class_));
             if (status == ST_OK && !is_guess && one_before.time_s > 0 && after.time_s > 0)
                 ratio = after.time_s / one_before.time_s;
             refined = one_before.refined || after.refined;
@@ -377,7 +384,8 @@ static st_status price_work(recorded *r, const st_trace *trace, const asked *one
     r->errors = errors;
     st_errors_destroy(ignored);
     st_status status = fits ? st_prices_of_task(r->before, &shape, &price, r->errors) : ST_OK;
-    if (status != ST_OK || !fits || (price.unknown && !is_bound) || !(price.time_s > 0) ||
+    if (status != ST_OK || !fits || (price.unknown && !is_bound) ||
+        lacks_sizes((st_trace_class)made->class_, &shape) || !(price.time_s > 0) ||
         (shape.form == ST_FORM_KERNEL &&
          st_trace_looks_up(((const st_store *)trace->owner)->kernel_classes,
                            trace->names[one->operator_])))

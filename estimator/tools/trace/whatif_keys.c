@@ -147,8 +147,10 @@ static st_status parse_one(parser *p, const char *text)
     const char *nearest = st_nearest(key, names, count);
     return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
                    "unknown key '%s'" ST_HINT "%s", key,
-                   nearest != NULL
-                       ? nearest
+                   nearest != NULL ? nearest
+                   : strncmp(key, "cluster.", 8) == 0
+                       ? "'steptime trace whatif --set cluster.gpu=GPU --trace FILE' writes the "
+                         "step on another GPU"
                        : "'steptime help trace whatif' lists the keys and what they mean");
 }
 
