@@ -332,6 +332,26 @@ with tempfile.TemporaryDirectory() as scratch:
     said, _ = priced(scratch, ['nested'], ODD)
     if said.get('tasks') != 12:
         failures.append(f"nested: {said.get('tasks')} tasks")
+# A process with a GPU for each rank of a communicator: all of them meet in each sum.
+GPUS = """
+import ctypes
+pointer, runtime, nccl = ctypes.c_void_p, ctypes.CDLL('libcudart.so.12'), ctypes.CDLL('libnccl.so.2')
+nccl.ncclAllReduce.argtypes = [pointer, pointer, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, pointer, pointer]
+communicators, blocks = (pointer * 3)(), (pointer * 3)()
+nccl.ncclCommInitAll(communicators, 3, (ctypes.c_int * 3)(2, 0, 1))
+for place, device in enumerate((2, 0, 1)):
+    runtime.cudaSetDevice(device)
+    runtime.cudaMalloc(ctypes.byref(blocks, 8 * place), 238500)
+for _ in range(5):
+    nccl.ncclGroupStart()
+    for block, communicator in zip(blocks, communicators):
+        nccl.ncclAllReduce(block, block, 38500, 7, 0, communicator, None)
+    nccl.ncclGroupEnd()
+"""
+with tempfile.TemporaryDirectory() as scratch:
+    said, errors = priced(scratch, ['-c', GPUS], sys.executable)
+    if (said.get('unmatched'), said.get('tasks')) != (0, 15):
+        failures.append(f'a GPU for each rank: {said} {errors}')
 # Nodes of graphs that change: of what is launched alone, of the graph, and off for one launch.
 with tempfile.TemporaryDirectory() as scratch:
     said = record(scratch, [], ['changes'], ODD)[1]

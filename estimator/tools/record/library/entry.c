@@ -317,11 +317,17 @@ uint64_t st_misuse(st_call *call, uint64_t error, const char *what)
     return error;
 }
 
+/* Of the records of a call. */
+static uint16_t device_of(const st_call *call)
+{
+    return (uint16_t)(call->device != ST_NO_DEVICE ? call->device : call->thread->device);
+}
+
 st_log_record *st_extra(st_call *call, st_log_kind kind)
 {
     uint32_t at =
         call->extra_count < ST_CALL_EXTRAS ? call->extra_count++ : (uint32_t)ST_CALL_EXTRAS - 1;
-    call->extra[at] = (st_log_record){.kind = (uint16_t)kind};
+    call->extra[at] = (st_log_record){.kind = (uint16_t)kind, .device = device_of(call)};
     return &call->extra[at];
 }
 
@@ -381,16 +387,16 @@ uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *
         uint64_t start_ns = st_clock_ns(begin);
         uint64_t length_ns = st_clock_length_ns(st_clock_ticks() - begin);
         bool quiet = call.entry->quiet;
-        moment when = {
-            .begin_ns = start_ns - st_now.header.start_monotonic_ns,
-            .length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX,
-            .device = (uint16_t)(call.device != ST_NO_DEVICE ? call.device : call.thread->device),
-            .status = quiet ? draft->status : (uint16_t)result};
+        moment when = {.begin_ns = start_ns - st_now.header.start_monotonic_ns,
+                       .length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX,
+                       .device = device_of(&call),
+                       .status = quiet ? draft->status : (uint16_t)result};
         if (draft->kind != ST_LOG_CALL || !quiet) {
             keep(call.thread, draft, when);
             when.length_ns = 0;
             for (uint32_t i = 0; i < call.extra_count; i++) {
                 when.status = call.extra[i].status;
+                when.device = call.extra[i].device;
                 keep(call.thread, &call.extra[i], when);
             }
         }

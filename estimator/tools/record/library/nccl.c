@@ -105,6 +105,7 @@ uint64_t st_do_comm_init_all(st_call *call)
             st_extra(call, ST_LOG_COMM)->comm = call->draft.comm;
     }
     call->draft.comm.rank = 0;
+    call->device = (uint32_t)(devices != NULL ? devices[0] : 0);
     call->thread->device = before;
     return 0;
 }
