@@ -40,17 +40,29 @@ static size_t skip(const megatron_line *line, size_t at, char c)
     return at;
 }
 
+/* Whether the digits behind a comma, after so many before it, are no group of thousands: 2664,8. */
+static bool is_decimal(const char *comma, const char *end, size_t before)
+{
+    size_t count = 0;
+    while (comma + count + 1 < end && comma[count + 1] >= '0' && comma[count + 1] <= '9')
+        count++;
+    return count > 0 && (count != 3 || before > 3);
+}
+
 /* The word behind some words of the line, "" where there is none. */
 static void word_after(const megatron_line *line, const char *words, char *text, size_t size)
 {
     const char *at = words != NULL ? megatron_find(line, words) : NULL;
     const char *end = line->text + line->length;
     size_t length = 0;
+    size_t group = 0; /* where it begins in the text */
     while (at != NULL && at < end && *at == ' ')
         at++;
     for (; at != NULL && at < end && strchr(" |)]/\t", *at) == NULL && length + 1 < size; at++)
-        if (*at != ',') /* 12,345 */
+        if (*at != ',' || is_decimal(at, end, length - group))
             text[length++] = *at;
+        else
+            group = length; /* 12,345 */
     text[length] = '\0';
 }
 
