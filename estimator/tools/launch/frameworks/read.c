@@ -222,7 +222,7 @@ static void put_node_ranks(megatron_run *settings)
         const uint64_t size = megatron_count_or(settings, others[i], 1);
         ranks = size > 0 && ranks % size == 0 ? ranks / size : 0;
     }
-    if ((given[0] != '\0' && given[0] != '-') || ranks == 0 ||
+    if ((given[0] != '\0' && strcmp(given, "-1") != 0) || ranks == 0 ||
         st_draft_is_given(settings->draft, ST_KEY_PARALLEL_DP))
         return;
     megatron_set(settings, shards, st_draft_text(settings->draft, "%" PRIu64, ranks), 0);

@@ -148,7 +148,7 @@ static void read_shards(megatron_run *options)
     const char *left = megatron_text(options, P "data_parallel_shard_degree");
     const char *policy = megatron_text(options, P "fsdp_reshard_after_forward");
     const uint64_t copies = megatron_count_or(options, P "data_parallel_replicate_degree", 1);
-    const bool open = left[0] == '\0' || left[0] == '-';
+    const bool open = left[0] == '\0' || strcmp(left, "-1") == 0;
     const uint64_t shards =
         open ? 0 : megatron_count_or(options, P "data_parallel_shard_degree", 1);
     const bool staged = st_draft_count(draft, ST_KEY_PARALLEL_PP) > 1;
