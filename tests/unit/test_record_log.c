@@ -223,6 +223,8 @@ TEST_WITH(test_wrong_header, make_fixture, drop_fixture)
     write_log(*state, 3, true);
     overwrite(*state, 8, &(uint32_t){7}, 4);
     assert_non_null(strstr(refused(*state), "unsupported log format"));
+    assert_non_null(
+        strstr(refused(*state), "expected version 4, 512 and 64; record the program again"));
 }
 
 TEST_WITH(test_not_a_log, make_fixture, drop_fixture)

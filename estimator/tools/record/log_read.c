@@ -172,7 +172,7 @@ st_status st_log_open(const char *path, st_log **log, st_errors *errors)
         status = st_fail(errors, ST_ERR_SYNTAX, place_of(made),
                          "unsupported log format" ST_FOUND
                          "version %u, header of %u bytes, records of %u" ST_EXPECTED
-                         "version %d, %zu and %zu",
+                         "version %d, %zu and %zu" ST_HINT "record the program again",
                          header->version, header->header_bytes, header->record_bytes,
                          ST_LOG_VERSION, sizeof *header, sizeof(st_log_record));
     } else {
