@@ -82,12 +82,12 @@ TEST_WITH(test_doubtful_layers, make_errors, drop_errors)
     for (int i = 0; i < 2; i++) {
         st_trace *trace = make_step_and(layers_us - ADAM + (i == 0 ? -2.385 : 2.385), *state);
         st_repeats repeats;
-        st_repeats_find(trace, 0, arena, &repeats);
+        st_repeats_find(trace, (st_repeats_ask){0}, arena, &repeats);
         assert_int_equal(repeats.layers, LAYERS);
         assert_int_equal(st_repeats_are_layers(&repeats), i == 0);
         assert_non_null(
             strstr(st_repeats_doubt(&repeats, *state), "50 % of the time of computing kernels"));
-        st_repeats_find(trace, LAYERS, arena, &repeats);
+        st_repeats_find(trace, (st_repeats_ask){LAYERS, false}, arena, &repeats);
         assert_true(st_repeats_are_layers(&repeats));
         st_trace_destroy(trace);
     }
@@ -99,7 +99,7 @@ TEST_WITH(test_both_passes_are_found, make_errors, drop_errors)
     st_trace *trace = make_step(*state);
     st_arena *arena = st_arena_create();
     st_repeats repeats;
-    st_repeats_find(trace, 0, arena, &repeats);
+    st_repeats_find(trace, (st_repeats_ask){0}, arena, &repeats);
     assert_int_equal(repeats.layers, LAYERS);
     assert_int_equal(repeats.count, 2);
     assert_int_equal(repeats.items[0].first, 0);

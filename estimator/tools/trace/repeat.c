@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 enum {
-    LEAST_PERIOD = 2, /* 1 where the number of layers is known */
+    LEAST_PERIOD = 2, /* 1 where the number of layers is known, and of optimizers */
     MOST_PERIOD = 4096,
     LEAST_LAYERS = 3,
     MOST_COMPARED = 300000000, /* names */
@@ -28,10 +28,12 @@ typedef struct finder {
     uint32_t *tasks;
     uint32_t *names;    /* by task; a mark of a step is a name of its own between tasks */
     uint32_t *segments; /* by task: how many steps and messages of a pipeline have begun before */
+    bool *optimizes;    /* by task */
     size_t count;
     st_repeat *runs;
     size_t run_count;
     uint32_t wanted;
+    bool optimizers;
     bool is_nested; /* what is chosen may be micro-batches */
 } finder;
 
@@ -41,6 +43,16 @@ static int64_t span_ns(const finder *f, const st_repeat *run)
     for (uint32_t i = run->first; i < run->first + run->period * run->layers; i++)
         sum = st_add_ns(sum, f->trace->events[f->tasks[i]].duration_ns);
     return sum;
+}
+
+/* What an optimizer does layer by layer is short, but hardly by chance as often as there are
+ * layers. */
+static bool optimizes(const finder *f, const st_repeat *run)
+{
+    uint32_t i = run->first;
+    while (i < st_repeat_end(run) && f->optimizes[i])
+        i++;
+    return f->optimizers && i == st_repeat_end(run);
 }
 
 static void keep_run(finder *f, size_t end, size_t length, uint32_t period)
@@ -55,6 +67,8 @@ static void keep_run(finder *f, size_t end, size_t length, uint32_t period)
                        .layers = layers,
                        .slack = (uint32_t)(length + period - (size_t)layers * period)};
     run->duration_ns = span_ns(f, run);
+    /* Any kernel may run several times by chance. */
+    f->run_count -= f->wanted == 0 && period < LEAST_PERIOD && !optimizes(f, run);
 }
 
 /* By number of layers; the longest first, of equally long ones that with the shorter period. */
@@ -197,7 +211,8 @@ static choice choose_layers(finder *f, bool *taken)
         int64_t longest_ns = 0;
         for (size_t i = first; i < end; i++) {
             st_repeat run = f->runs[i];
-            if (holds_layers(f, i, end) || (double)run.duration_ns < 0.1 * (double)longest_ns ||
+            bool is_short = (double)run.duration_ns < 0.1 * (double)longest_ns;
+            if (holds_layers(f, i, end) || (is_short && !optimizes(f, &run)) ||
                 !find_place(f, &run, taken))
                 continue;
             longest_ns = run.duration_ns > longest_ns ? run.duration_ns : longest_ns;
@@ -229,7 +244,17 @@ static void list_tasks(finder *f, st_arena *arena)
             keys[f->count++] = (st_launch){st_order_launch_ns(&order, i), i};
     qsort(keys, f->count, sizeof *keys, st_launch_compare);
     int64_t next_step_ns = INT64_MIN;
+    int64_t optimizes_until_ns = INT64_MIN;
+    size_t next = 0;
     for (size_t i = 0; i < f->count; i++) {
+        const st_trace_event *task = &trace->events[keys[i].event];
+        for (; next < trace->event_count && trace->events[next].start_ns <= keys[i].launch_ns;
+             next++)
+            if (trace->events[next].kind == ST_TRACE_RANGE &&
+                st_trace_end_ns(&trace->events[next]) > optimizes_until_ns)
+                optimizes_until_ns = st_trace_end_ns(&trace->events[next]);
+        f->optimizes[i] =
+            task->class_ == ST_TRACE_OPTIMIZER || keys[i].launch_ns < optimizes_until_ns;
         f->tasks[i] = keys[i].event;
         f->names[i] = trace->events[keys[i].event].name;
         /* Few steps: counted anew only where the time of the last count has passed a mark. */
@@ -350,20 +375,22 @@ static uint32_t folded(const finder *f, const st_repeat *run)
     return attentions > 1 ? attentions : 1;
 }
 
-void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st_repeats *repeats)
+void st_repeats_find(const st_trace *trace, st_repeats_ask asked, st_arena *arena,
+                     st_repeats *repeats)
 {
     size_t events = trace->event_count + 1;
-    finder f = {.trace = trace, .wanted = layers};
+    finder f = {.trace = trace, .wanted = asked.layers, .optimizers = asked.optimizers};
     *repeats = (st_repeats){0};
     f.tasks = st_xalloc(arena, events, sizeof *f.tasks);
     f.names = st_xalloc(arena, events, sizeof *f.names);
+    f.optimizes = st_xalloc(arena, events, sizeof *f.optimizes);
     f.segments = st_xalloc(arena, events, sizeof *f.segments);
     f.runs = st_xmalloc(MOST_RUNS * sizeof *f.runs);
     bool *taken = st_xcalloc(events, sizeof *taken);
     list_tasks(&f, arena);
-    size_t most = f.count / (layers != 0 ? 2 : LEAST_LAYERS);
+    size_t most = f.count / (asked.layers != 0 ? 2 : LEAST_LAYERS);
     most = most < MOST_PERIOD ? most : MOST_PERIOD;
-    for (uint32_t period = f.wanted != 0 ? 1 : LEAST_PERIOD; period <= most; period++) {
+    for (uint32_t period = 1; period <= most; period++) {
         if ((uint64_t)period * f.count > MOST_COMPARED)
             break;
         size_t length = 0;

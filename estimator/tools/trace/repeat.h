@@ -47,9 +47,16 @@ uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const 
 
 /*
  * Finds runs of `layers` repetitions, or, where that is 0, of the number that covers most time.
- * Runs end at the marks of steps.
+ * Runs end at the marks of steps. With `optimizers` what these repeat counts however short it is,
+ * as for another number of layers; for passes it does not.
  */
-void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st_repeats *repeats);
+typedef struct st_repeats_ask {
+    uint32_t layers;
+    bool optimizers;
+} st_repeats_ask;
+
+void st_repeats_find(const st_trace *trace, st_repeats_ask asked, st_arena *arena,
+                     st_repeats *repeats);
 
 /* The share of the kernels' time that the repetitions take, anew. */
 void st_repeats_cover(const st_trace *trace, st_repeats *repeats);

@@ -138,7 +138,7 @@ static void check_layers(st_whatif *w)
     st_repeats seen;
     if (layers <= 0)
         return;
-    st_repeats_find(w->graph->set->ranks[0], 0, w->arena, &seen);
+    st_repeats_find(w->graph->set->ranks[0], (st_repeats_ask){0}, w->arena, &seen);
     bool are_layers = st_repeats_are_layers(&seen);
     bool is_sure = are_layers && (given <= 0 || st_whatif_is_training(w));
     bool found = !is_sure && (double)w->repeats[0].layers == layers;

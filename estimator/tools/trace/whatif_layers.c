@@ -38,7 +38,10 @@ static double stage_count(const st_whatif *w)
 
 static void find_rank(st_whatif *w, size_t rank, uint32_t layers, st_repeats *found)
 {
-    st_repeats_find(w->graph->set->ranks[rank], layers, w->arena, found);
+    const st_repeats_ask asked = {layers, w->values.set[ST_WHATIF_LAYERS] > 0 &&
+                                              w->values.set[ST_WHATIF_MICROS] <= 0 &&
+                                              w->values.set[ST_WHATIF_PP] <= 0};
+    st_repeats_find(w->graph->set->ranks[rank], asked, w->arena, found);
 }
 
 /*

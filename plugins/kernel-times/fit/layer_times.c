@@ -86,7 +86,7 @@ static st_status find_rank(layer_finder *finder, const st_trace *trace, uint32_t
 {
     st_repeats repeats;
     finder->pattern_count = 0;
-    st_repeats_find(trace, layers, finder->arena, &repeats);
+    st_repeats_find(trace, (st_repeats_ask){layers, false}, finder->arena, &repeats);
     if (repeats.layers > 0 && !st_repeats_are_layers(&repeats))
         return st_fail(finder->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "%s" ST_HINT "give the number of layers with --layers",
