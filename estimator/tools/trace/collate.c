@@ -56,12 +56,10 @@ ST_COMPARE(compare_members, st_instance_member,
 static void add_rank(collator *c, uint32_t rank)
 {
     const st_trace *trace = c->orders[rank].trace;
-    st_launch *kernels = NULL;
     size_t count = 0;
     /* The communication kernels of a rank as they were launched, which no other rank can delay. */
     const st_order *order = &c->orders[rank];
-    kernels = st_xmalloc((order->gpu_count + 1) * sizeof *kernels);
-    count = 0;
+    st_launch *kernels = st_xmalloc((order->gpu_count + 1) * sizeof *kernels);
     for (uint32_t i = 0; i < order->trace->event_count; i++) {
         const st_trace_event *event = &order->trace->events[i];
         if (event->kind == ST_TRACE_KERNEL && event->class_ == ST_TRACE_COMMUNICATION)

@@ -398,8 +398,6 @@ static void see_pause(thread_finder *f, const pause *p)
 static void depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
     thread_finder *f = st_xalloc(arena, 1, sizeof *f);
-    if (f == NULL)
-        return;
     *f = (thread_finder){
         .order = order, .trace = order->trace, .arena = arena, .found = dependencies};
     for (uint32_t i = 0; i < f->trace->event_count; i++) {

@@ -136,7 +136,6 @@ static st_status check_threads(const st_trace *trace, bool partial, st_errors *e
                                (double)(event->start_ns - before->start_ns) / 1e6,
                                (long long)event->link),
                 "--partial takes the times as they are", errors);
-            break;
         }
     }
     free(last);

@@ -41,17 +41,24 @@ void st_scan_release(st_scan *scan)
 /* Lines are counted where somebody asks, and of what leaves the window. */
 static void count_lines(st_scan *scan, size_t end)
 {
-    enum { BLOCK = 240 }; /* a byte counts them, so that a vector of bytes does */
+    enum { BLOCK = 240 }; /* a byte counts them */
+    typedef uint8_t vector __attribute__((vector_size(16)));
     const char *data = scan->data;
     size_t lines = 0;
     size_t last = end;
-    for (size_t from = scan->counted; from < end; from += BLOCK) {
-        size_t count = end - from < BLOCK ? end - from : BLOCK;
-        uint8_t found = 0;
-        for (size_t i = 0; i < count; i++)
-            found = (uint8_t)(found + (data[from + i] == '\n'));
-        lines += found;
+    size_t from = scan->counted;
+    for (; from + BLOCK <= end; from += BLOCK) {
+        vector found = {0};
+        vector word;
+        for (size_t i = 0; i < BLOCK; i += sizeof word) {
+            memcpy(&word, data + from + i, sizeof word);
+            found -= (vector)(word == '\n');
+        }
+        for (size_t i = 0; i < sizeof word; i++)
+            lines += found[i];
     }
+    for (; from < end; from++)
+        lines += data[from] == '\n';
     while (lines > 0 && data[last - 1] != '\n')
         last--;
     scan->line_start = lines > 0 ? scan->base + last : scan->line_start;
@@ -418,8 +425,8 @@ size_t st_scan_number_length(const char *text)
 
 static bool in_word(char c)
 {
-    return st_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-           c == '+' || c == '-';
+    const char letter = (char)(c | ' ');
+    return (letter >= 'a' && letter <= 'z') || st_is_digit(c) || c == '.' || c == '+' || c == '-';
 }
 
 static size_t word_end(const char *data, size_t next)
@@ -602,6 +609,18 @@ static bool skip_to_value(st_scan *scan, uint64_t objects, bool *started, int *d
     return true;
 }
 
+/* Where the number at `at` ends; there where it is none. */
+static inline size_t number_end(const char *data, size_t at)
+{
+    size_t end = at;
+    while (st_is_digit(data[end]))
+        end++;
+    if (end > at && (data[at] != '0' || end == at + 1) && (data[end] == ',' || !in_word(data[end])))
+        return end;
+    end = at + st_scan_number_length(data + at);
+    return in_word(data[end]) ? at : end;
+}
+
 /*
  * Passes a value that is all in the window and without escapes, by the same grammar; false and
  * nothing done where it is not so, for whatever reason: then it is passed token by token, which
@@ -625,12 +644,8 @@ static bool usual_value(st_scan *scan)
             objects = (objects & ~(UINT64_C(1) << depth)) | (uint64_t)(c == '{') << depth;
             at++;
         } else {
-            size_t end = at;
-            while (st_is_digit(data[end]))
-                end++;
-            if (end == at || data[at] == '0' || in_word(data[end]))
-                end = at + st_scan_number_length(data + at);
-            if (end == at || in_word(data[end]))
+            const size_t end = number_end(data, at);
+            if (end == at)
                 return false;
             at = end;
         }
@@ -727,17 +742,15 @@ static st_status read_members(st_bytes *bytes, st_buffer *members, st_errors *er
     st_scan_span key;
     bool started = false;
     st_scan_init(&scan, bytes, errors);
-    st_status status = ST_OK;
-    if (status == ST_OK && st_scan_peek(&scan) == '{' && st_scan_enter(&scan, '{')) {
+    if (st_scan_peek(&scan) == '{' && st_scan_enter(&scan, '{')) {
         while (st_scan_held_key(&scan, &started, &key)) {
             add_member(&scan, key, members);
             st_scan_release(&scan);
         }
     }
-    status = status == ST_OK ? scan.status : status;
     st_scan_free(&scan);
     st_xdone(!members->failed);
-    return status;
+    return scan.status;
 }
 
 st_status st_visit_members(const char *path, st_buffer *members, st_errors *errors)

@@ -83,9 +83,7 @@ st_status st_view_path(st_trace_graph *graph, size_t top, st_arena *arena, st_pa
     size_t count = 0;
     st_arena *scratch = st_xarena();
     st_replay *replay = st_xmemory(st_replay_create(graph->graph));
-    st_status status = ST_OK;
-    if (status == ST_OK)
-        status = st_replay_run(replay, errors);
+    st_status status = st_replay_run(replay, errors);
     if (status == ST_OK)
         status = st_replayed_path(graph, replay, scratch, &steps, &count, errors);
     if (status == ST_OK) {
