@@ -1087,8 +1087,6 @@ static st_status build(builder *b)
         r->rank =
             trace->rank >= 0 && trace->rank < UINT32_MAX ? (uint32_t)trace->rank : (uint32_t)i;
         st_depend_find(r->order, b->scratch, &r->dependencies);
-        if (b->status != ST_OK)
-            continue;
         allocate_rank(b, r);
         memcpy(r->out->edges, r->dependencies.edges, sizeof r->out->edges);
     }

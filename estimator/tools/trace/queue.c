@@ -249,7 +249,7 @@ static uint32_t queue_of(const queue_finder *f, const uint32_t *first, size_t co
 }
 
 /* Tasks of a stream before the first one whose launch is recorded were in flight. */
-static size_t add_in_flight(const queue_finder *f, uint32_t track, st_launch_queue *q)
+static void add_in_flight(const queue_finder *f, uint32_t track, st_launch_queue *q)
 {
     const st_lists *tasks = &f->order->by_start;
     for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
@@ -258,7 +258,6 @@ static size_t add_in_flight(const queue_finder *f, uint32_t track, st_launch_que
             break;
         q->entries[q->count++] = (st_queue_entry){ST_TRACE_NONE, task, task, ST_TRACE_NONE, false};
     }
-    return q->count;
 }
 
 /* Of a call that launches: its first and its last task. */
@@ -303,7 +302,7 @@ static int64_t find_all(const queue_finder *f, st_launch_queues *queues)
     }
     for (uint32_t t = 0; t < tracks; t++)
         if (index[t] != 0)
-            (void)add_in_flight(f, t, &queues->items[index[t] - 1]);
+            add_in_flight(f, t, &queues->items[index[t] - 1]);
     for (uint32_t call = 0; call < f->trace->event_count; call++) {
         const uint32_t *starts = f->order->call_tasks.starts;
         if (starts[call + 1] == starts[call])

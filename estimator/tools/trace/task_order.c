@@ -237,14 +237,13 @@ static int64_t find_late_ns(const st_order *order)
 {
     /* The shortest time from a launch to the start of its task. */
     const st_trace_event *events = order->trace->events;
-    int64_t least = INT64_MAX;
+    int64_t lag_ns = INT64_MAX;
     for (uint32_t i = 0; i < order->trace->event_count; i++) {
         if (order->call_of[i] == ST_TRACE_NONE)
             continue;
-        int64_t lag_ns = events[i].start_ns - st_order_launch_ns(order, i);
-        least = lag_ns < least ? lag_ns : least;
+        int64_t one_ns = events[i].start_ns - st_order_launch_ns(order, i);
+        lag_ns = one_ns < lag_ns ? one_ns : lag_ns;
     }
-    int64_t lag_ns = least;
     int64_t return_ns = INT64_MAX;
     for (uint32_t t = 0; t < order->trace->track_count; t++) {
         /* Of calls that wait for all, and for the stream to which their thread has launched
