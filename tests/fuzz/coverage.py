@@ -70,7 +70,7 @@ READERS = {
     'quantity': ['estimator/base/quantity.c', 'estimator/base/number.c', 'estimator/base/unit.c'],
     'record_log': ['estimator/tools/record/log_read.c'],
     'record_ranks': ['estimator/tools/record/rank_dedup_table.c'],
-    'record_run': ['estimator/tools/record/price/load.c'],
+    'record_run': ['estimator/tools/record/price/load.c', 'estimator/tools/record/price/cupti_join.c'],
     'recorded': ['plugins/overlap-xgboost/fit/recorded.c', 'plugins/overlap-xgboost/fit/nsys.c'],
     'refine': ['estimator/core/job/refine.c', 'estimator/core/plugin/refine_parse.c'],
     'rules': ['estimator/tools/trace/rules.c'],

@@ -81,7 +81,7 @@ static st_status read_program(const fuzz_given *own)
     FUZZ_REQUIRE(chmod(own->path, S_IRUSR | S_IWUSR | S_IXUSR) == 0);
     FUZZ_REQUIRE(setenv("PATH", "/usr:/tmp", 1) == 0);
     const char *name = strrchr(own->path, '/') + 1; /* which the PATH tells */
-    st_status status = st_program_find(name, own->arena, &path, own->errors);
+    st_status status = st_program_find(name, true, own->arena, &path, own->errors);
     FUZZ_REQUIRE((status == ST_OK) == (path != NULL));
     return status;
 }

@@ -208,6 +208,47 @@ TEST_OF(kernels_have_the_sheets_times, world *own, make_world, drop_world)
     assert_int_equal(found, 2);
 }
 
+static void put_measured(log_maker *log, uint32_t thread, uint64_t length_ns)
+{
+    st_log_record *record = next_call(log, 0);
+    record->measured =
+        (st_log_measured){.correlation = 2385, .thread = thread, .length_ns = length_ns};
+    st_log_commit(record, ST_LOG_MEASURED);
+}
+
+/* A broken log may give all calls one number: the tasks belong to the first of them alone. */
+TEST_WITH(measured_tasks_have_one_call, make_world, drop_world)
+{
+    enum { CALLS = 40, TASKS = 30 };
+    world *own = *state;
+    log_maker log = begin_log(own->folder, 0, 1);
+    for (size_t i = 0; i < CALLS; i++) {
+        st_log_commit(next_call(&log, NAME_LAUNCH), ST_LOG_CALL);
+        put_measured(&log, 7, 61);
+    }
+    for (size_t i = 0; i < TASKS; i++) {
+        put_kernel(&log, 0, NAME_KERNEL, 3);
+        put_measured(&log, 0, 2385);
+    }
+    end_log(&log, 0);
+    const st_imported *imported = import(own, &plain);
+    assert_int_equal(imported->workers[0].tasks, TASKS);
+    assert_int_equal(imported->run->lost_tasks, 0);
+}
+
+TEST_OF(measured_times_are_held_against_an_hour, world *own, make_world, drop_world)
+{
+    st_imported *imported = NULL;
+    const st_import_request request = {.folder = own->folder, .prices = {.gpu = "a100-sxm-80gb"}};
+    log_maker log = begin_log(own->folder, 0, 1);
+    put_kernel(&log, 0, NAME_KERNEL, 3);
+    put_measured(&log, 0, UINT64_C(3600000000001));
+    end_log(&log, 0);
+    assert_int_equal(st_imported_make(own->paths, &request, own->arena, &imported, own->errors),
+                     ST_ERR_VALUE);
+    assert_non_null(strstr(said(own->errors), "measured time in the log is out of range"));
+}
+
 TEST_OF(streams_wait_for_events, world *own, make_world, drop_world)
 {
     write_rank(own->folder, 0, 1, 0);

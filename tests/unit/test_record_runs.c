@@ -96,7 +96,7 @@ static void end_thread(log_maker *maker, uint64_t calls, uint64_t unsupported, u
     st_log_close(maker->writer);
 }
 
-/* Kernels and products of a process of two threads. */
+/* Kernels and products of a process of two threads, the second of which meets a second product. */
 static void write_two_threads(const fixture *self)
 {
     static const uint32_t mnk[] = {2304, 4096, 768};
@@ -115,6 +115,9 @@ static void write_two_threads(const fixture *self)
     end_thread(&first, 2385, 38, 50);
     log_maker second = thread_log(self, 103, 1, 17);
     put_gemm(&second, 1, mnk, 1, ST_LOG_BF16);
+    st_log_record *further = next_call(&second, NAME_GEMM);
+    further->flags = ST_LOG_FURTHER;
+    st_log_commit(further, ST_LOG_GEMM);
     put_mark(&second, ST_LOG_UNSUPPORTED, NAME_GEMM, TEXT_HALF, 15);
     put_mark(&second, ST_LOG_UNSUPPORTED, NAME_GEMM, TEXT_TWICE, 15);
     put_mark(&second, ST_LOG_FORKED, NAME_FREE, 0, 0);

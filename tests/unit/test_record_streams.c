@@ -569,4 +569,152 @@ TEST_WITH(traces_name_what_ran, make_world, drop_world)
     assert_null(strstr(text, "Memcpy HtoH"));
 }
 
+/* ---- what was measured ---- */
+
+static void put_times(log_maker *log, const st_log_measured *times)
+{
+    st_log_record *record = next_call(log, 0);
+    record->measured = *times;
+    st_log_commit(record, ST_LOG_MEASURED);
+}
+
+/* A call of a thread and its separate record: a kernel, or the product it was made for. */
+static void put_measured_call(log_maker *log, uint32_t name, uint32_t thread, uint32_t correlation)
+{
+    st_log_commit(next_call(log, name), ST_LOG_CALL);
+    put_times(log,
+              &(st_log_measured){.correlation = correlation, .thread = thread, .length_ns = 61});
+}
+
+static void put_measured_kernel(log_maker *log, uint32_t stream, uint32_t correlation,
+                                uint64_t length_ns)
+{
+    st_log_record *record = next_call(log, 0);
+    record->launch = (st_log_launch){
+        .kernel = NAME_KERNEL, .stream = stream, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+    st_log_commit(record, ST_LOG_LAUNCH);
+    put_times(log, &(st_log_measured){.correlation = correlation, .length_ns = length_ns});
+}
+
+static void put_part(log_maker *log, uint32_t correlation, uint64_t product, uint32_t m)
+{
+    st_log_record *record = next_call(log, 0);
+    record->gemm =
+        (st_log_gemm){.m = m, .n = 385, .k = 38, .batch = 1, .type_a = ST_LOG_BF16, .compute = 68};
+    st_log_commit(record, ST_LOG_GEMM);
+    put_times(log, &(st_log_measured){.correlation = correlation, .product = product});
+}
+
+static const st_worker_call *call_at(const st_imported *imported, size_t index)
+{
+    assert_true(index < imported->run->workers[0].call_count);
+    return &imported->run->workers[0].calls[index];
+}
+
+/* GPU tasks of a call take its place, in the order in which they ran. */
+TEST_WITH(measured_calls_get_what_they_put_on_the_gpu, make_world, drop_world)
+{
+    static const struct {
+        st_log_kind kind;
+        uint32_t thread; /* of the log's own, 7 and 9 */
+        uint32_t behind;
+        uint16_t flags;
+        uint64_t length_ns;
+        int64_t begin_ns; /* by 5 us between the calls of a thread */
+    } expected[] = {
+        {ST_LOG_LAUNCH, 1, 0, 0, 500, 0},    {ST_LOG_COPY, 2, 0, ST_LOG_ASYNC, 600, 0},
+        {ST_LOG_LAUNCH, 1, 0, 0, 700, 5050}, {ST_LOG_LAUNCH, 1, 1, 0, 800, 5100},
+        {ST_LOG_CALL, 1, 0, 0, 61, 10100},
+    };
+    world *own = *state;
+    log_maker *log = &own->log;
+    *log = begin_log(own->folder, 0, 1);
+    put_measured_call(log, NAME_LAUNCH, 7, 10);
+    put_measured_call(log, NAME_COPY, 9, 11);
+    put_measured_call(log, NAME_GRAPH, 7, 12);
+    put_measured_call(log, NAME_SYNC, 7, 13);
+    put_measured_kernel(log, 1, 12, 700);
+    put_measured_kernel(log, 1, 99, 900); /* of no call */
+    put_measured_kernel(log, 1, 10, 500);
+    put_measured_kernel(log, 2, 12, 800);
+    st_log_record *copy = next_call(log, 0);
+    copy->copy =
+        (st_log_copy){.bytes = 385, .stream = 1, .direction = (uint8_t)ST_LOG_HOST_TO_DEVICE};
+    st_log_commit(copy, ST_LOG_COPY);
+    put_times(log, &(st_log_measured){.correlation = 11, .length_ns = 600});
+    end_log(log, 0);
+    const st_imported *imported = import(own);
+    assert_int_equal(imported->run->lost_tasks, 1);
+    assert_int_equal(imported->run->workers[0].thread_count, 3);
+    for (size_t i = 0; i < COUNT(expected); i++) {
+        const st_worker_call *call = call_at(imported, i);
+        assert_int_equal(call->record->kind, expected[i].kind);
+        assert_int_equal(call->thread, expected[i].thread);
+        const st_call_times *times = &imported->run->times[call->times];
+        assert_int_equal(times->behind, expected[i].behind);
+        assert_int_equal(call->record->flags & ST_LOG_ASYNC, expected[i].flags);
+        assert_int_equal(times->log.length_ns, expected[i].length_ns);
+        assert_int_equal(call->begin_ns, expected[i].begin_ns);
+        assert_int_equal(call->length_ns, expected[i].behind == 0 ? 50 : 0);
+        assert_int_equal(call->record->call == 0, expected[i].behind > 0);
+    }
+}
+
+/* Of a product's kernels the longest has its sizes, of equal ones the first. */
+TEST_WITH(the_longest_kernel_multiplies, make_world, drop_world)
+{
+    static const struct {
+        uint32_t product; /* 0: none */
+        uint64_t length_ns;
+        bool multiplies;
+    } kernels[] = {{1, 500, false}, {1, 900, true},  {1, 400, false}, {2, 300, true},
+                   {3, 700, true},  {3, 700, false}, {0, 2385, false}};
+    world *own = *state;
+    log_maker *log = &own->log;
+    *log = begin_log(own->folder, 0, 1);
+    for (uint32_t i = 0; i < COUNT(kernels); i++)
+        put_measured_call(log, NAME_LAUNCH, 7, 20 + i);
+    for (uint32_t i = COUNT(kernels); i-- > 0;)
+        put_measured_kernel(log, 1, 20 + i, kernels[i].length_ns);
+    for (uint32_t i = COUNT(kernels); i-- > 0;)
+        if (kernels[i].product > 0)
+            put_part(log, 20 + i, kernels[i].product, 1000 + kernels[i].product);
+    end_log(log, 0);
+    const st_imported *imported = import(own);
+    assert_int_equal(imported->workers[0].tasks, COUNT(kernels));
+    for (size_t i = 0; i < COUNT(kernels); i++) {
+        const st_task_shape *shape = &imported->run->shapes[call_at(imported, i)->shape];
+        assert_int_equal(shape->form, kernels[i].multiplies ? ST_FORM_PRODUCT : ST_FORM_KERNEL);
+        if (kernels[i].multiplies)
+            assert_true(shape->sizes[ST_SIZE_N] == 1000 + kernels[i].product);
+        const st_call_times *times = &imported->run->times[call_at(imported, i)->times];
+        assert_int_equal(times->log.length_ns, kernels[i].length_ns);
+    }
+}
+
+/* CUPTI gives default streams numbers among those of others. */
+TEST_WITH(measured_default_streams_are_stream_0, make_world, drop_world)
+{
+    static const uint32_t streams[] = {7, 8, 4095, 4096, ST_LOG_STREAM_PER_THREAD};
+    static const uint32_t named[] = {0, 8, 0, 4096, ST_LOG_STREAM_PER_THREAD};
+    static const uint32_t defaults[] = {7, 4095, 4096};
+    world *own = *state;
+    log_maker *log = &own->log;
+    *log = begin_log(own->folder, 0, 1);
+    for (uint32_t i = 0; i < COUNT(streams); i++)
+        put_measured_call(log, NAME_LAUNCH, 7, 20 + i);
+    for (uint32_t i = 0; i < COUNT(streams); i++)
+        put_measured_kernel(log, streams[i], 20 + i, 385);
+    for (size_t i = 0; i < COUNT(defaults); i++) {
+        st_log_record *record = next_call(log, NAME_STREAM);
+        record->stream = (st_log_stream){.stream = defaults[i]};
+        record->flags = ST_LOG_DEFAULT;
+        st_log_commit(record, ST_LOG_STREAM_CREATE);
+    }
+    end_log(log, 0);
+    const st_imported *imported = import(own);
+    for (size_t i = 0; i < COUNT(streams); i++)
+        assert_int_equal(call_at(imported, i)->record->launch.stream, named[i]);
+}
+
 TESTS(record_streams);

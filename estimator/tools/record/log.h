@@ -110,6 +110,7 @@ typedef enum st_log_kind {
     ST_LOG_FORKED,        /* `mark`: the process was forked; `value` is the child's process id */
     ST_LOG_END,           /* `end`: the thread or the program ended in order */
     ST_LOG_GRAPH_NODE,    /* `graph`: what the record before it is, ST_LOG_NODE or ST_LOG_CHANGE */
+    ST_LOG_MEASURED,      /* `measured`: the record before it is of a real GPU */
     ST_LOG_KINDS
 } st_log_kind;
 
@@ -117,9 +118,11 @@ typedef enum st_log_kind {
 enum {
     ST_LOG_CAPTURED = 1,     /* became a node of a graph instead of being executed */
     ST_LOG_ASYNC = 2,        /* of copies, sets and memory: in order of the stream */
-    ST_LOG_NON_BLOCKING = 4, /* of ST_LOG_STREAM_CREATE: does not wait for the default stream */
+    ST_LOG_NON_BLOCKING = 4, /* of ST_LOG_STREAM_CREATE: does not wait for the default stream ... */
     ST_LOG_NODE = 8,         /* a node that a program adds to a graph; ST_LOG_GRAPH_NODE follows */
-    ST_LOG_CHANGE = 16       /* takes the place of a node, or a ST_LOG_CALL switches it off or on */
+    ST_LOG_CHANGE = 16,      /* takes the place of a node, or a ST_LOG_CALL switches it off or on */
+    ST_LOG_DEFAULT = 32,     /* ... of ST_LOG_STREAM_CREATE: it is the default stream */
+    ST_LOG_FURTHER = 64      /* of a measured ST_LOG_GEMM: the product was logged before */
 };
 
 typedef enum st_log_direction {
@@ -314,6 +317,19 @@ typedef struct st_log_end { /* ST_LOG_END */
     uint64_t reserved;      /* ... numbers of ranks and times: equal for workers that do the same */
 } st_log_end;
 
+/*
+ * What CUPTI measured, in a file of its own for each process: of each call the time, and of what
+ * the call put on the GPU a record without a function's name. A ST_LOG_GEMM says which product the
+ * call of this number was made for, and has no time: the product's kernels have.
+ */
+typedef struct st_log_measured { /* ST_LOG_MEASURED */
+    uint32_t correlation;        /* the same for a call and for what it put on the GPU */
+    uint32_t thread;             /* of a call: its thread, as the system counts; else 0 */
+    uint64_t length_ns;
+    uint64_t product; /* of a ST_LOG_GEMM: its number, from 1; it may have made several calls */
+    uint64_t reserved[2];
+} st_log_measured;
+
 typedef struct st_log_string { /* ST_LOG_STRING: more records follow until `length` is reached */
     uint32_t string;           /* its number */
     uint32_t length;           /* in bytes, of the whole text */
@@ -342,6 +358,7 @@ typedef struct st_log_record {
         st_log_graph graph;
         st_log_mark mark;
         st_log_end end;
+        st_log_measured measured;
         st_log_string string;
     };
 } st_log_record;

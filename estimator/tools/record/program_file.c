@@ -52,7 +52,8 @@ static bool has_interpreter(const st_elf *of)
     return false;
 }
 
-static st_status check_elf(const void *bytes, uint64_t length, const char *path, st_errors *errors)
+static st_status check_elf(const void *bytes, uint64_t length, const char *path, bool replaces,
+                           st_errors *errors)
 {
     st_elf elf;
     if (length >= 2 && memcmp(bytes, "#!", 2) == 0)
@@ -71,7 +72,7 @@ static st_status check_elf(const void *bytes, uint64_t length, const char *path,
                       "link it dynamically");
     /* The runtime holds the names of its errors; a program of the shared one names that instead.
      * What was not stripped names the functions over which library/patch.c writes. */
-    if (has_text(&elf, "cudaErrorCudartUnloading") && !has_text(&elf, "libcudart.so") &&
+    if (replaces && has_text(&elf, "cudaErrorCudartUnloading") && !has_text(&elf, "libcudart.so") &&
         !(whole && has_symbols(&elf)))
         return refuse(
             path, errors,
@@ -80,7 +81,8 @@ static st_status check_elf(const void *bytes, uint64_t length, const char *path,
     return ST_OK;
 }
 
-st_status st_program_find(const char *name, st_arena *arena, const char **path, st_errors *errors)
+st_status st_program_find(const char *name, bool replaces, st_arena *arena, const char **path,
+                          st_errors *errors)
 {
     /* As execvp: names without a slash are looked for in PATH. */
     const char *found = NULL;
@@ -114,7 +116,7 @@ st_status st_program_find(const char *name, st_arena *arena, const char **path, 
     if (bytes == NULL && errno != EINVAL) /* an empty one */
         return st_fail(errors, ST_ERR_IO, (st_place){.file = found}, "cannot read the program: %s",
                        strerror(errno));
-    status = check_elf(bytes != NULL ? bytes : "", length, found, errors);
+    status = check_elf(bytes != NULL ? bytes : "", length, found, replaces, errors);
     if (bytes != NULL)
         (void)munmap(bytes, length);
     if (status == ST_OK)

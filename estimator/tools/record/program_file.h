@@ -8,10 +8,11 @@
 /*
  * The path of a program as a shell would find it, in `arena`. Refuses, with the reason: missing
  * programs, those without permission to run, files that are not executables of x86-64, setuid and
- * setgid ones, for which the loader preloads nothing, static ones, and stripped ones with CUDA's
- * runtime linked in. A script is accepted: what it starts is recorded.
+ * setgid ones, for which the loader preloads nothing, static ones, and where CUDA is to be
+ * replaced, stripped ones with its runtime linked in. A script is accepted: what it starts is
+ * recorded.
  */
-st_status st_program_find(const char *name, st_arena *arena, const char **path,
+st_status st_program_find(const char *name, bool replaces, st_arena *arena, const char **path,
                           st_errors *errors) ST_NODISCARD;
 
 #endif

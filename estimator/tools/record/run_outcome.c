@@ -83,7 +83,7 @@ static void add_record(outcome_reader *reader, const st_log_record *record)
         outcome->launches += (record->flags & ST_LOG_CHANGE) == 0;
         break;
     case ST_LOG_GEMM:
-        outcome->products++;
+        outcome->products += (record->flags & ST_LOG_FURTHER) == 0;
         break;
     case ST_LOG_COLLECTIVE:
         outcome->collectives++;

@@ -88,10 +88,19 @@ static void put_before(const char *name, const char *first)
 static void put_environment(const st_launch_request *request, int32_t rank)
 {
     char library[4096];
-    (void)snprintf(library, sizeof library, "%s/libsteptime-record.so", request->library);
+    const char *name = request->cupti != NULL ? "profile" : "record";
+    (void)snprintf(library, sizeof library, "%s/libsteptime-%s.so", request->library, name);
     put_before("LD_PRELOAD", library);
-    put_before("LD_LIBRARY_PATH", request->library);
-    put("NVTX_INJECTION64_PATH", library);
+    if (request->cupti != NULL) {
+        /* The driver loads it before it does anything. */
+        put("CUDA_INJECTION64_PATH", library);
+        put("STEPTIME_RECORD_CUPTI", request->cupti);
+        (void)snprintf(library, sizeof library, "%s/nccl", request->library);
+        put_before("LD_LIBRARY_PATH", library);
+    } else {
+        put_before("LD_LIBRARY_PATH", request->library);
+        put("NVTX_INJECTION64_PATH", library);
+    }
     put("STEPTIME_RECORD", request->folder);
     put("STEPTIME_RECORD_DEVICE", request->device);
     put("STEPTIME_RECORD_CHARGES", request->charges);

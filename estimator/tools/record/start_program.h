@@ -24,14 +24,24 @@ typedef struct st_launch_request {
     const char *device;         /* STEPTIME_RECORD_DEVICE, see library/environment.h */
     const char *charges;
     const char *policy;
-    uint32_t devices; /* of a process, and ranks of a node */
-    uint32_t world;   /* 0: no ranks, the environment is left as it is */
-    double limit_s;   /* 0: none */
-    bool progress;    /* says every 10 s that the program still runs */
-    bool together;    /* start all ranks at once */
-    bool complete;    /* all ranks run: those of a communicator can wait for each other */
-    st_store *store;  /* by which ranks meet, see tcp_store.h; NULL: none is served */
+    uint32_t devices;  /* of a process, and ranks of a node */
+    uint32_t world;    /* 0: no ranks, the environment is left as it is */
+    double limit_s;    /* 0: none */
+    bool progress;     /* says every 10 s that the program still runs */
+    bool together;     /* start all ranks at once */
+    bool complete;     /* all ranks run: those of a communicator can wait for each other */
+    st_store *store;   /* by which ranks meet, see tcp_store.h; NULL: none is served */
+    const char *cupti; /* CUPTI's library, with a real GPU; NULL: none */
 } st_launch_request;
+
+typedef struct st_real_gpu {
+    const char *cupti; /* CUPTI's library, as dlopen finds it */
+    uint32_t count;    /* GPUs */
+} st_real_gpu;
+
+/* The GPU of this machine, and CUPTI, which measures it: the library `cupti`, NULL: looked for by
+ * its names and where CUDA installs it. That one of them or the driver is missing is an error. */
+st_status st_real_gpu_find(const char *cupti, st_real_gpu *found, st_errors *errors) ST_NODISCARD;
 
 /* How a rank ended. */
 typedef struct st_launch_end {

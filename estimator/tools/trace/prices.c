@@ -369,7 +369,9 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
                             st_errors *errors)
 {
     *price = (st_price){.operation = "unknown", .unknown = true};
-    if (find_measured(prices, shape, price))
+    if (shape->measured)
+        price->operation = "measured";
+    if (shape->measured || find_measured(prices, shape, price))
         return put_work(prices, shape, price);
     const st_rule *rule = st_rules_find(prices->rules, shape->form, shape->name);
     if (rule == NULL)

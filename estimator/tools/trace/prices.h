@@ -143,6 +143,7 @@ typedef struct st_task_shape {
     const char *type;           /* of its numbers: "bf16"; NULL: not known */
     double sizes[ST_SIZE_KEYS]; /* 0: not known */
     bool at_most;               /* its bytes may be fewer */
+    bool measured;              /* what it took is known, and not asked for */
 } st_task_shape;
 
 /* No task takes longer; one that does is an error. */

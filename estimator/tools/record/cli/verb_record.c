@@ -43,6 +43,8 @@ typedef struct record_options {
     cli_texts selective;
     const char *plan;
     const char *cluster;
+    const char *cupti;
+    bool profile;
     bool together;
     bool each;
     bool store;
@@ -53,6 +55,10 @@ typedef struct record_options {
 static const cli_option option_rows[] = {
     CLI_TEXT(record_options, device, "device", "NAME",
              "GPU that the program sees; 'steptime list gpus' lists them", .initial = "h100-sxm"),
+    CLI_FLAG(record_options, profile, "profile",
+             "run on this machine's GPU and measure it; only NCCL is replaced"),
+    CLI_TEXT(record_options, cupti, "cupti", "FILE", "path of the CUPTI library for --profile",
+             .word = CLI_WORD_FILE),
     CLI_TEXT(record_options, memory, "memory", "SIZE", "memory of each GPU, overriding its file"),
     CLI_COUNT(record_options, devices, "devices", 1, MOST_DEVICES,
               "GPUs that a process sees, and ranks per node", .initial = "8"),
@@ -411,7 +417,8 @@ static void price(cli_run *run, const st_launch_request *request, const st_run_o
     const record_options *options = run->options;
     const char *cluster = options->cluster;
     bool alone = request->world <= 1 && outcome->processes == 1 && outcome->collectives == 0;
-    if (outcome->calls > MOST_CALLS || (!alone && cluster == NULL) || outcome->products == 0)
+    if (options->profile || outcome->calls > MOST_CALLS || (!alone && cluster == NULL) ||
+        outcome->products == 0)
         return;
     const st_import_request asked = {
         .folder = request->folder,
@@ -448,7 +455,10 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     int code = judge(run, &outcome, ends, count, request);
     st_node *root = st_result_begin(&result, run->arena);
     const record_options *options = run->options;
-    st_put_text(root, "device", options->device);
+    bool unnamed = options->profile && !cli_is_given(run, &options->device);
+    const char *device = unnamed ? "the GPU of this machine" : options->device;
+    st_put_text(root, "device", device);
+    st_put_bool(root, "measured", options->profile);
     st_put_text(root, "program", request->path);
     st_put_text(root, "run", options->run);
     const char *word = outcome.out_of_memory ? "out of memory"
@@ -457,7 +467,8 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
                                              : "failed";
     st_put_text(root, "verdict", word);
     st_say(root, "program    %s\n", request->path);
-    st_say(root, "verdict    %s, as if on %s; logs in %s\n", word, options->device, options->run);
+    st_say(root, "verdict    %s, %s %s; logs in %s\n", word,
+           options->profile ? "measured on" : "as if on", device, options->run);
     /* Which ranks were run, and how the others are known. */
     size_t ran = dedup->run > 0 ? dedup->run : count;
     st_put_count(root, "world", request->world);
@@ -499,11 +510,42 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     return code;
 }
 
+/* This machine's GPU: the log names a file of it only where --device does. */
+static st_status find_real_gpu(cli_run *run, st_launch_request *request)
+{
+    const record_options *options = run->options;
+    const st_job *job = NULL;
+    st_real_gpu found;
+    bool stands_in = cli_is_given(run, &options->memory) || cli_is_given(run, &options->context) ||
+                     cli_is_given(run, &options->communicator) ||
+                     cli_is_given(run, &options->policy);
+    if (stands_in)
+        return cli_wrong_use(run,
+                             "--memory, --context, --communicator and --reads exclude --profile",
+                             "omit them, or --profile");
+    if (options->together)
+        return cli_wrong_use(
+            run, "--together and --profile exclude each other: the ranks would share a GPU",
+            "omit one of the two");
+    st_status status = st_real_gpu_find(options->cupti, &found, run->errors);
+    bool named = cli_is_given(run, &options->device);
+    if (status == ST_OK && named)
+        status = read_gpu(run, options->device, &job);
+    if (status != ST_OK)
+        return status;
+    request->cupti = found.cupti;
+    if (!cli_is_given(run, &options->devices))
+        request->devices = found.count;
+    request->device = st_arena_printf(run->arena, "%s,real,0,0,0", named ? options->device : "");
+    request->charges = "0,0";
+    return ST_OK;
+}
+
 static st_status prepare(cli_run *run, st_launch_request *request)
 {
     const record_options *options = run->options;
     static const char *const policies[] = {"shadow", "zero", "full"};
-    request->policy = policies[options->policy];
+    request->policy = options->profile ? "real" : policies[options->policy];
     request->devices = (uint32_t)options->devices;
     static const quantity_option limit = {.name = "--limit",
                                           .unit = "s",
@@ -512,12 +554,15 @@ static st_status prepare(cli_run *run, st_launch_request *request)
                                           .expected = "above zero, at most a week"};
     st_status status = quantity_option_read(run, &limit, options->limit, &request->limit_s);
     request->progress = !run->common.quiet;
+    if (status == ST_OK && options->cupti != NULL && !options->profile)
+        status = cli_wrong_use(run, "--cupti requires --profile", "add --profile");
     if (status == ST_OK)
-        status = describe_device(run, request);
+        status = options->profile ? find_real_gpu(run, request) : describe_device(run, request);
     if (status == ST_OK)
         status = find_library(run, &request->library);
     if (status == ST_OK)
-        status = st_program_find(run->arguments[0], run->arena, &request->path, run->errors);
+        status = st_program_find(run->arguments[0], !options->profile, run->arena, &request->path,
+                                 run->errors);
     if (status == ST_OK) {
         const char *path = options->run;
         char absolute[PATH_MAX];
@@ -575,7 +620,8 @@ static st_status check_addresses(cli_run *run)
 {
     const rlim_t least = (rlim_t)1 << 36;
     struct rlimit limit;
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+    const record_options *options = run->options;
+    if (options->profile || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
         limit.rlim_cur >= least)
         return ST_OK;
     return st_fail(run->errors, ST_ERR_LIMIT, (st_place){.file = "ulimit -v"},

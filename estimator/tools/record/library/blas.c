@@ -2,6 +2,7 @@
 /* cuBLAS, and the handles of cuBLAS and cuDNN. */
 #include "record/library/handlers.h"
 #include "record/library/objects.h"
+#include "record/library/products.h"
 #include "record/library/transfers.h"
 
 #include <stdlib.h>
@@ -44,34 +45,6 @@ static st_object *stream_of(st_call *call)
 
 /* ---- products of matrices ---- */
 
-static uint32_t dim_of(const st_call *call, char letter, uint32_t none)
-{
-    return (uint32_t)st_role(call, letter, none);
-}
-
-/*
- * Of any function of cuBLAS that computes: t, u transposes, m, n, k sizes, x, y, z leading
- * dimensions, a, b, d types, c compute type, q batch. The constant is the type of all three where
- * there are no letters. The stream is the handle's.
- */
-static st_log_gemm gemm_of(const st_call *call)
-{
-    uint32_t type = (uint32_t)call->entry->constant & UINT8_MAX;
-    return (st_log_gemm){.m = dim_of(call, 'm', 0),
-                         .n = dim_of(call, 'n', 0),
-                         .k = dim_of(call, 'k', 0),
-                         .batch = dim_of(call, 'q', 1),
-                         .type_a = (uint8_t)dim_of(call, 'a', type),
-                         .type_b = (uint8_t)dim_of(call, 'b', type),
-                         .type_d = (uint8_t)dim_of(call, 'd', dim_of(call, 'a', type)),
-                         .compute = (uint8_t)dim_of(call, 'c', 68),
-                         .transpose_a = (uint8_t)dim_of(call, 't', 0),
-                         .transpose_b = (uint8_t)dim_of(call, 'u', 0),
-                         .lda = dim_of(call, 'x', 0),
-                         .ldb = dim_of(call, 'y', 0),
-                         .ldd = dim_of(call, 'z', 0)};
-}
-
 /* How FP32 numbers are multiplied where the call leaves that to the handle (cublasMath_t): mode 3
  * is TF32, mode 1, which is deprecated, FP16; NVIDIA_TF32_OVERRIDE=0 forbids, any other number
  * demands TF32. */
@@ -111,7 +84,7 @@ static uint64_t multiply(st_call *call, const st_log_gemm *asked)
 
 uint64_t st_do_gemm(st_call *call)
 {
-    const st_log_gemm asked = gemm_of(call);
+    const st_log_gemm asked = st_gemm_of(call);
     return multiply(call, &asked);
 }
 
@@ -119,9 +92,9 @@ uint64_t st_do_gemm(st_call *call)
  * where the result is square, without k where a factor is. */
 uint64_t st_do_gemm_square(st_call *call)
 {
-    st_log_gemm asked = gemm_of(call);
-    asked.m = dim_of(call, 'm', asked.n);
-    asked.k = dim_of(call, 'k', asked.m);
+    st_log_gemm asked = st_gemm_of(call);
+    asked.m = st_dim(call, 'm', asked.n);
+    asked.k = st_dim(call, 'k', asked.m);
     return multiply(call, &asked);
 }
 
@@ -137,8 +110,8 @@ uint64_t st_do_gemm_groups(st_call *call)
     const int32_t *lists[sizeof letters - 1];
     if (stream == NULL)
         return BLAS_INVALID_VALUE;
-    const st_log_gemm common = gemm_of(call);
-    uint32_t groups = dim_of(call, 'g', 0);
+    const st_log_gemm common = st_gemm_of(call);
+    uint32_t groups = st_dim(call, 'g', 0);
     for (size_t i = 0; i < sizeof letters - 1; i++) {
         lists[i] = st_role_pointer(call, letters[i]);
         if (lists[i] == NULL && groups > 0)
@@ -187,7 +160,7 @@ uint64_t st_do_blas(st_call *call)
     if (stream == NULL)
         return BLAS_INVALID_VALUE;
     call->draft.kind = ST_LOG_BLAS;
-    call->draft.gemm = gemm_of(call);
+    call->draft.gemm = st_gemm_of(call);
     call->draft.gemm.stream = stream->number;
     call->draft.gemm.epilogue = (uint16_t)((uint32_t)call->entry->constant >> 8);
     /* A number that the device would compute is zero; only the host's memory is written to. */
@@ -214,10 +187,10 @@ uint64_t st_do_blas_copy(st_call *call)
     uint64_t bytes = st_role(call, 'e', 0) & UINT32_MAX;
     st_copy wanted = {.to = st_role(call, 't', 0),
                       .from = st_role(call, 'f', 0),
-                      .bytes = dim_of(call, 'n', 0) * bytes,
-                      .rows = dim_of(call, 'm', 1),
-                      .to_pitch = dim_of(call, 'p', 0) * bytes,
-                      .from_pitch = dim_of(call, 'q', 0) * bytes,
+                      .bytes = st_dim(call, 'n', 0) * bytes,
+                      .rows = st_dim(call, 'm', 1),
+                      .to_pitch = st_dim(call, 'p', 0) * bytes,
+                      .from_pitch = st_dim(call, 'q', 0) * bytes,
                       .kind = (uint64_t)call->entry->constant};
     return st_copy_run(call, &wanted) == 0 ? 0 : BLAS_MAPPING_ERROR;
 }

@@ -3,9 +3,11 @@
 """Makes of calls.txt what the libraries are built from: generate.py CALLS TABLES FOLDER.
 
 Writes record_entries.c (the table st_entries), record_handlers.h (their prototypes),
-record_trampolines.S (a function of each name), record_tables.h (of tables.txt) and record.map (what is exported). An error in
-the table is reported with its line.
+record_trampolines.S (a function of each name), record_tables.h (of tables.txt) and record.map (what is exported); and profile_entries.c,
+profile_trampolines.S and profile.map, the same with NCCL and products alone. An error in the table
+ * is reported with its line.
 """
+import copy
 import pathlib
 import re
 import sys
@@ -183,10 +185,18 @@ def main():
     found = read(sys.argv[1])
     inherit(found)
     lines = sorted(found.values(), key=lambda line: line.name.encode())
+    nccl = [line for line in lines if line.library == 'nccl']
+    products = [copy.copy(line) for line in lines if line.handler in ('gemm', 'lt_matmul')]
+    for line in products:
+        line.quiet = True  # CUPTI has what they launch
+        line.kinds = re.sub('[A-Z]', '.', line.kinds)  # handles are the real library's
+    profiled = sorted([*nccl, *products], key=lambda line: line.name.encode())
     folder = pathlib.Path(sys.argv[3])
     (folder / 'record_tables.h').write_text(''.join(tables(sys.argv[2])), encoding='utf-8')
     for file, part, of in (('record_entries.c', entries, lines), ('record_handlers.h', handlers, lines),
-                           ('record_trampolines.S', trampolines, lines), ('record.map', exports, [*lines, Line(['nvml', 'InitializeInjectionNvtx2']), Line(['nvml', '_exit'])])):
+                           ('record_trampolines.S', trampolines, lines), ('record.map', exports, [*lines, Line(['nvml', 'InitializeInjectionNvtx2']), Line(['nvml', '_exit'])]),
+                           ('profile_entries.c', entries, profiled), ('profile_trampolines.S', trampolines, profiled),
+                           ('profile.map', exports, [*profiled, Line(['nccl', 'InitializeInjection'])])):
         (folder / file).write_text(''.join(part(of)), encoding='utf-8')
 
 

@@ -83,6 +83,10 @@ static void warn(const st_imported *made, st_errors *errors)
                   "the program called %llu functions that the recorder does not support; the times "
                   "exclude them",
                   (unsigned long long)unsupported);
+    if (made->run->lost_tasks > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "ignored %llu measured GPU tasks without a call",
+                  (unsigned long long)made->run->lost_tasks);
     if (made->walk->unmatched > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "%llu collectives lack ranks of their communicator; they end with the ranks that "

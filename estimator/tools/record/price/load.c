@@ -3,6 +3,7 @@
 #include "record/price/workers.h"
 
 #include "base/memory.h"
+#include "record/price/cupti_join.h"
 #include "record/price/launch_sizes.h"
 #include "record/price/memory_ranges.h"
 #include "record/rank_dedup.h"
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define MOST_TASK_NS UINT64_C(3600000000000)
 
 /* A log of one thread. */
 typedef struct log_file {
@@ -153,6 +156,7 @@ static void take_shape(run_loader *loader, const st_log *log, st_log_record *rec
     uint32_t name = intern(loader->run, of); /* which may move the texts */
     if (!st_task_shape_of(record, loader->run->names->texts[name], &shape))
         return;
+    shape.measured = record->call == 0; /* only records of CUPTI have no function */
     call->shape = st_run_shape(loader->run, &shape);
 }
 
@@ -169,6 +173,21 @@ static st_status take_record(run_loader *loader, const st_log *log, st_log_recor
         return st_out_of_memory(loader->errors);
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
+    if (record->kind == ST_LOG_MEASURED) {
+        /* It is of the record before it. */
+        uint64_t length_ns = record->measured.length_ns;
+        if (length_ns > MOST_TASK_NS)
+            return st_fail(loader->errors, ST_ERR_VALUE, (st_place){.file = worker->file},
+                           "a measured time in the log is out of range" ST_FOUND
+                           "%llu ns" ST_EXPECTED "at most an hour",
+                           (unsigned long long)length_ns);
+        if (worker->call_count == 0)
+            return ST_OK;
+        worker->calls[worker->call_count - 1].times = (uint32_t)loader->run->time_count;
+        (void)ST_APPEND(loader->run->arena, loader->run->times, loader->run->time_count,
+                        (st_call_times){.log = record->measured});
+        return ST_OK;
+    }
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
     worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
     if (record->kind == ST_LOG_MARK)
@@ -229,7 +248,9 @@ static loaded_kernel *kernel_of(run_loader *loader, uint32_t mangled)
 /* What a launch does, by its name and arguments: its shape. */
 static uint32_t shape_launch(run_loader *loader, const st_memory_ranges *ranges, size_t launch)
 {
-    const loaded_kernel *kernel = kernel_of(loader, st_memory_ranges_kernel(ranges, launch));
+    bool measured = false;
+    const loaded_kernel *kernel =
+        kernel_of(loader, st_memory_ranges_kernel(ranges, launch, &measured));
     uint32_t structures[ST_LAUNCH_STRUCTURES];
     if (kernel == NULL)
         return ST_NO_INDEX; /* the arena has failed, which its owner finds */
@@ -242,6 +263,7 @@ static uint32_t shape_launch(run_loader *loader, const st_memory_ranges *ranges,
         shape.sizes[ST_SIZE_BYTES] = facts.read_bytes + facts.written_bytes;
         shape.at_most = facts.at_most;
     }
+    shape.measured = measured;
     return st_run_shape(loader->run, &shape);
 }
 
@@ -297,6 +319,18 @@ static int64_t rank_of(const st_worker *worker)
     return rank;
 }
 
+static st_status join_measured(run_loader *loader, const logged_process *process, st_worker *worker)
+{
+    st_measured_threads threads = {.count = process->count, .capacity = process->count};
+    threads.numbers = st_arena_alloc(loader->run->arena, process->count, sizeof *threads.numbers);
+    if (threads.numbers == NULL)
+        return st_out_of_memory(loader->errors);
+    for (size_t i = 0; i < process->count; i++)
+        threads.numbers[i] = loader->files[process->first + i].header.tid;
+    st_measured_join(loader->run, worker, &threads, &loader->run->lost_tasks);
+    return ST_OK;
+}
+
 static st_status read_process(run_loader *loader, const logged_process *process, st_worker *worker)
 {
     const log_file *first = &loader->files[process->first];
@@ -350,8 +384,9 @@ static st_status read_process(run_loader *loader, const logged_process *process,
         return status;
     }
     shape_launches(loader, ranges, worker, shapes, launches);
-    if (process->count > 1)
-        status = order_by_time(loader->run, worker, scratch, loader->errors);
+    status = join_measured(loader, process, worker);
+    if (process->count > 1 || worker->thread_count > 1)
+        st_note(&status, order_by_time(loader->run, worker, scratch, loader->errors));
     st_arena_destroy(scratch);
     worker->rank = rank_of(worker);
     return status == ST_OK && st_arena_failed(loader->run->arena) ? st_out_of_memory(loader->errors)
@@ -593,7 +628,10 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
         .arena = arena, .folder = st_arena_copy(arena, folder, strlen(folder)), .names = names};
     run_loader loader = {.run = made, .options = options, .errors = errors};
     uint32_t *of = NULL;
-    st_status status = st_names_add(made->names, "", 0, false, &(uint32_t){0});
+    bool fine = ST_APPEND(arena, made->times, made->time_count, (st_call_times){0});
+    st_status status = fine ? ST_OK : st_out_of_memory(errors);
+    if (status == ST_OK)
+        status = st_names_add(made->names, "", 0, false, &(uint32_t){0});
     if (status == ST_OK && options->rules != NULL)
         status = st_launch_sizer_open(options->rules, arena, &loader.sizer, errors);
     if (status == ST_OK)

@@ -16,7 +16,8 @@ typedef struct value {
 } value;
 
 typedef struct launch {
-    uint32_t kernel; /* its name in st_run.names */
+    uint32_t kernel;   /* its name in st_run.names */
+    uint32_t measured; /* by CUPTI, whose records alone have no function: 1 */
     uint32_t grid[3];
     uint32_t threads; /* of a block */
     uint32_t kib;     /* as the recorder added them up */
@@ -149,8 +150,9 @@ size_t st_memory_ranges_launch(const st_memory_ranges *ranges, size_t index)
     return ranges->order[index];
 }
 
-uint32_t st_memory_ranges_kernel(const st_memory_ranges *ranges, size_t which)
+uint32_t st_memory_ranges_kernel(const st_memory_ranges *ranges, size_t which, bool *measured)
 {
+    *measured = ranges->launches[which].measured != 0;
     return ranges->launches[which].kernel;
 }
 
@@ -161,6 +163,7 @@ bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
         if (!close_launch(ranges))
             return false;
         launch made = {.kernel = from->kernel,
+                       .measured = record->call == 0,
                        .threads = (uint32_t)from->block[0] * from->block[1] * from->block[2],
                        .grid = {from->grid[0], from->grid[1], from->grid[2]},
                        .kib = from->pointer_kib,

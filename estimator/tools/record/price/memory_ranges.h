@@ -26,8 +26,8 @@ bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
 bool st_memory_ranges_settle(st_memory_ranges *ranges, size_t *launches);
 /* Which of these the index-th of all launches is. */
 size_t st_memory_ranges_launch(const st_memory_ranges *ranges, size_t index);
-/* The kernel of one of them. */
-uint32_t st_memory_ranges_kernel(const st_memory_ranges *ranges, size_t which);
+/* The kernel of one of them; *measured: by CUPTI. */
+uint32_t st_memory_ranges_kernel(const st_memory_ranges *ranges, size_t which, bool *measured);
 /*
  * What is known of one of them, of a kernel with this name: numbers, pointers, structures
  * (as the records have them: the caller's numbers of their texts, in `structures`) and bytes.

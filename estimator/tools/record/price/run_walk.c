@@ -28,8 +28,17 @@ static bool is_copy_that_waits(const st_log_record *record)
            record->copy.direction != ST_LOG_DEVICE_TO_DEVICE;
 }
 
-static int64_t cost_of(run_walker *walker, uint32_t name)
+static int64_t cost_of(run_walker *walker, const st_worker_call *call)
 {
+    uint32_t name = call->record->call;
+    if (call->times != 0 && walker->options->cost_count == 0) {
+        /* Calls that wait for the GPU cost what they wait. */
+        uint16_t kind = call->record->kind;
+        bool waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
+                     kind == ST_LOG_DEVICE_SYNC || kind == ST_LOG_FREE ||
+                     is_copy_that_waits(call->record);
+        return waits ? 0 : (int64_t)call->length_ns;
+    }
     if (walker->costs[name] >= 0)
         return walker->costs[name];
     const char *text = walker->walk->run->names->texts[name];
@@ -135,8 +144,11 @@ static st_status walk_call(run_walker *walker, st_stream_replay *replay, bool *w
 {
     st_worker_call *call = &replay->walked->worker->calls[replay->next];
     const st_log_record *record = call->record;
-    int64_t begin = replay->clock_ns[call->thread] + gap_before(walker, replay, call);
-    int64_t end = begin + cost_of(walker, record->call);
+    /* of the same call of the program */
+    bool follows = walker->walk->run->times[call->times].behind > 0;
+    int64_t begin =
+        replay->clock_ns[call->thread] + (follows ? 0 : gap_before(walker, replay, call));
+    int64_t end = begin + (follows ? 0 : cost_of(walker, call));
     st_status status = launch_and_wait(replay, is_copy_that_waits(record), &end, went);
     if (status != ST_OK || !*went)
         return status;

@@ -125,8 +125,8 @@ const uint32_t *st_record_stream(const st_log_record *record)
 
 static bool same_shape(const st_task_shape *a, const st_task_shape *b)
 {
-    return a->form == b->form && a->at_most == b->at_most && strcmp(a->name, b->name) == 0 &&
-           strcmp(st_or_none(a->type), st_or_none(b->type)) == 0 &&
+    return a->form == b->form && a->at_most == b->at_most && a->measured == b->measured &&
+           strcmp(a->name, b->name) == 0 && strcmp(st_or_none(a->type), st_or_none(b->type)) == 0 &&
            memcmp(a->sizes, b->sizes, sizeof a->sizes) == 0;
 }
 

@@ -359,6 +359,7 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
     default:
         if (node->shape == ST_NO_INDEX)
             return ST_OK;
+        task.call = by->call - replay->walk->run->times[node->times].behind;
         return add_task(replay, &task);
     }
 }
@@ -407,8 +408,10 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
     }
     if (task->meet == ST_NO_INDEX) {
         const st_worker_call *call = &walked->worker->calls[task->what];
+        const st_log_measured *measured = &replay->walk->run->times[call->times].log;
+        const double priced_ns = replay->walk->prices[call->shape].time_s * 1e9 + 0.5;
         task->end_ns =
-            task->start_ns + (int64_t)(replay->walk->prices[call->shape].time_s * 1e9 + 0.5);
+            task->start_ns + (call->times != 0 ? (int64_t)measured->length_ns : (int64_t)priced_ns);
     }
     if (arrives) {
         for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {

@@ -29,7 +29,15 @@ typedef struct st_worker_call {
     uint32_t length_ns;
     uint32_t thread; /* of the process, from 0 */
     uint32_t shape;  /* of the GPU task, in st_run.shapes; or ST_NO_INDEX */
+    uint32_t times;  /* in st_run.times; 0: none */
 } st_worker_call;
+
+/* What a real GPU took, see cupti_join.h. */
+typedef struct st_call_times {
+    st_log_measured log;
+    uint32_t behind; /* so many places after the call that put this on a GPU; 0: it is a call */
+    bool joined;     /* has its call */
+} st_call_times;
 
 /* A communicator as a process got it. */
 typedef struct st_worker_comm {
@@ -68,6 +76,7 @@ typedef struct st_run {
     uint32_t *worker_of;    /* by rank: the worker that represents it */
     uint64_t assumed;       /* ranks that were not recorded */
     uint64_t left_out;      /* processes that used no GPU, where others did */
+    uint64_t lost_tasks;    /* measured ones, whose calls are not in the logs */
     struct st_names *names; /* trace/strings.h */
     st_task_shape *shapes;  /* of GPU tasks, each once; collectives are not among them */
     size_t shape_count;
@@ -75,6 +84,8 @@ typedef struct st_run {
     const st_log_record **records; /* of calls, each once */
     size_t record_count;
     st_index record_index;
+    st_call_times *times; /* of calls; the first is none */
+    size_t time_count;
     st_arena *arena;
 } st_run;
 
