@@ -78,6 +78,13 @@ static st_status find_plan(cli_run *run, st_found_plan *found)
                                    "'steptime search JOB --gpus N' ranks other plans");
     if (options->gpus == NULL)
         return cli_wrong_use(run, "--model requires --gpus", "add --gpus N, such as --gpus 64");
+    if (strchr(options->gpus, ',') != NULL || strstr(options->gpus, "..") != NULL)
+        return cli_wrong_use(
+            run,
+            st_errors_text(run->errors, "--gpus %.100s: found several numbers, expected one",
+                           options->gpus),
+            "'steptime search --model' ranks plans for all of them, 'steptime scale JOB' compares "
+            "the best for each");
     return cli_job_find_plan(run, options->gpus, found);
 }
 

@@ -75,6 +75,10 @@ TEST_OF(every_gpu_is_complete_and_sourced, fixture *own, set_up, tear_down)
         double fp4 = number_of(job, "cluster.gpu.peak_fp4");
         assert_true(fp4 == 0 || (fp4 > 1.9 * fp8 && fp4 < 3.1 * fp8));
         assert_true(number_of(job, "cluster.gpu.peak_fp32") < fp16);
+        /* a step reaches no more of the peak than products alone */
+        double alone = number_of(job, "cluster.gpu.gemm_efficiency_bf16");
+        assert_true(alone == 0 || number_of(job, "cluster.gpu.gemm_efficiency") <= alone);
+        assert_true(number_of(job, "cluster.gpu.gemm_kept") <= 1);
     }
 }
 

@@ -344,7 +344,7 @@ st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *err
         if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS)
             status = st_fail(errors, ST_ERR_USAGE, axis.place,
                              "the number of GPUs is out of range" ST_EXPECTED
-                             "whole numbers from 1 to 100000000, at most 1000");
+                             "at most 1000 whole numbers, each from 1 to 100000000");
     }
     if (status != ST_OK)
         return status;
