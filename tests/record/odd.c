@@ -133,27 +133,109 @@ int cudaGraphExecNodeSetParams(graph_t executable, graph_t node, const void *wha
 int cudaGraphNodeSetEnabled(graph_t executable, graph_t node, unsigned enabled);
 int cudaGraphExecUpdate(graph_t executable, graph_t graph, void *result);
 
-static const char relu[1];
+typedef int add_node_function(graph_t *node, graph_t graph, const graph_t *after, size_t count,
+                              const void *what);
+int cudaGraphAddNode(graph_t *node, graph_t graph, const graph_t *after, const void *edges,
+                     size_t count, const void *what);
+int cudaGraphKernelNodeGetParams(graph_t node, kernel_node *what);
+int cudaGraphNodeGetType(graph_t node, int *type);
+int cudaLaunchHostFunc(stream_t stream, void (*function)(void *data), void *data);
+typedef int grouped_function(blas_t blas, const int *ta, const int *tb, const int *m, const int *n,
+                             const int *k, const float *alphas, const float **a, const int *lda,
+                             const float **b, const int *ldb, const float *betas, float **c,
+                             const int *ldc, int groups, const int *members);
+grouped_function cublasSgemmGroupedBatched;
 
-/* The second node of a capture with an event between its kernels becomes another kernel. */
+static const char relu[1];
+static const char scaled[1];
+
+static void nothing(void *data)
+{
+    (void)data;
+}
+
+/* A group of NCCL and a call of cuBLAS are a node each: five of them, without the event. The last
+ * becomes another kernel, and in one launch the three products, too. */
 static void change_captured(const kernel_node *other)
 {
     stream_t stream = NULL;
     event_t event = NULL;
-    graph_t graph = NULL, nodes[2];
-    size_t count = 2;
+    graph_t graph = NULL, nodes[8];
+    comm_t comm = NULL;
+    blas_t blas = NULL;
+    unique_id id;
+    size_t count = 8;
+    int type = 0;
+    float *numbers = NULL;
+    const int none[] = {0, 0, 0}, sizes[] = {265, 900, 9}, members[] = {2, 3, 1};
+    MUST(cudaMalloc((void **)&numbers, 238500 * sizeof *numbers));
+    MUST(ncclGetUniqueId(&id));
+    MUST(ncclCommInitRank(&comm, 1, id, 0));
+    MUST(cublasCreate_v2(&blas));
     MUST(cudaStreamCreate(&stream));
+    MUST(cublasSetStream_v2(blas, stream));
     MUST(cudaEventCreate(&event));
     MUST(cudaStreamBeginCapture(stream, 0));
     MUST(launch(1, stream));
     MUST(cudaEventRecord(event, stream));
+    MUST(ncclGroupStart());
+    MUST(ncclAllReduce(numbers, numbers, 2385, NCCL_FLOAT, NCCL_SUM, comm, stream));
+    MUST(ncclAllReduce(numbers, numbers, 3852, NCCL_FLOAT, NCCL_SUM, comm, stream));
+    MUST(ncclGroupEnd());
+    MUST(cublasSgemmGroupedBatched(blas, none, none, sizes, sizes, sizes, NULL, NULL, sizes, NULL,
+                                   sizes, NULL, NULL, sizes, 3, members));
+    MUST(cudaLaunchHostFunc(stream, nothing, NULL));
     MUST(launch(1, stream));
     MUST(cudaStreamEndCapture(stream, &graph));
     MUST(cudaGraphGetNodes(graph, nodes, &count));
-    ANSWERS(2, (int)count);
+    ANSWERS(5, (int)count);
+    MUST(cudaGraphNodeGetType(nodes[3], &type));
+    ANSWERS(3, type);
     graph = instantiated(graph);
-    MUST(cudaGraphExecKernelNodeSetParams(graph, nodes[1], other));
+    MUST(cudaGraphExecKernelNodeSetParams(graph, nodes[4], other));
     MUST(cudaGraphLaunch(graph, stream));
+    MUST(cudaGraphExecKernelNodeSetParams(graph, nodes[2], other));
+    MUST(cudaGraphLaunch(graph, stream));
+}
+
+/* Nodes of any type, whose parameters come back and go in again with another argument. */
+static void added(void)
+{
+    struct {
+        int type, reserved[3];
+        kernel_node kernel;
+        uintptr_t rest[25];
+    } any = {.kernel = {gelu, {7, 1, 1}, {256, 1, 1}, 0, NULL, NULL}};
+    add_node_function *driver = NULL;
+    kernel_node given;
+    graph_t graph = NULL, node = NULL, same = NULL;
+    int length = 2385, type = 9;
+    void *block = NULL;
+    void *arguments[] = {&block, &length};
+    void *found = dlsym(RTLD_DEFAULT, "cuGraphAddNode");
+    memcpy(&driver, &found, sizeof driver);
+    MUST(cudaMalloc(&block, 1 << 20));
+    MUST(cudaGraphCreate(&graph, 0));
+    MUST(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &any));
+    MUST(driver(&same, graph, &node, 1, &any));
+    any.kernel.function = scaled;
+    any.kernel.arguments = arguments;
+    MUST(cudaGraphAddNode(&node, graph, &same, NULL, 1, &any));
+    any.type = 5;
+    MUST(cudaGraphAddNode(&same, graph, &node, NULL, 1, &any));
+    MUST(cudaGraphNodeGetType(same, &type));
+    ANSWERS(5, type);
+    any.type = 4;
+    ANSWERS(801, cudaGraphAddNode(&same, graph, &node, NULL, 1, &any));
+    for (int i = 0; i < 2; i++) {
+        MUST(cudaGraphKernelNodeGetParams(node, &given));
+        MUST(given.function != scaled || given.grid.x != 7 || given.block.x != 256);
+        ANSWERS(length, *(int *)given.arguments[1]);
+        length = *(int *)given.arguments[1] = 5238;
+        MUST(cudaGraphKernelNodeSetParams(node, &given));
+    }
+    MUST(cudaGraphLaunch(instantiated(graph), NULL));
+    MUST(cudaGraphDestroy(graph));
 }
 
 /* Nodes that change in what is launched, in the graph, or are off for a while. */
@@ -200,6 +282,7 @@ static void changes(void)
     MUST(cudaGraphLaunch(one, NULL));
     ANSWERS(1, cudaGraphKernelNodeSetParams(one, &other));
     change_captured(&other);
+    added();
     MUST(cudaDeviceSynchronize());
 }
 
@@ -286,6 +369,8 @@ int main(int argc, char **argv)
                       NULL);
     register_function(register_binary(NULL), relu, NULL, "_Z4reluv", -1, NULL, NULL, NULL, NULL,
                       NULL);
+    register_function(register_binary(NULL), scaled, NULL, "_Z5scalePfi", -1, NULL, NULL, NULL,
+                      NULL, NULL);
     if (strcmp(what, "changes") == 0)
         changes();
     if (strcmp(what, "states") == 0)

@@ -122,7 +122,8 @@ enum {
     ST_LOG_NODE = 8,         /* a node that a program adds to a graph; ST_LOG_GRAPH_NODE follows */
     ST_LOG_CHANGE = 16,      /* takes the place of a node, or a ST_LOG_CALL switches it off or on */
     ST_LOG_DEFAULT = 32,     /* ... of ST_LOG_STREAM_CREATE: it is the default stream */
-    ST_LOG_FURTHER = 64      /* of a measured ST_LOG_GEMM: the product was logged before */
+    ST_LOG_FURTHER = 64,     /* of a measured ST_LOG_GEMM: the product was logged before */
+    ST_LOG_SAME_NODE = 128   /* with ST_LOG_CAPTURED: part of the node before it in its stream */
 };
 
 typedef enum st_log_direction {

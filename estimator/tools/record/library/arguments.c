@@ -6,6 +6,8 @@
 #include "record/library/mangled.h"
 #include "record/library/texts.h"
 
+#include <stdlib.h>
+
 /* The records of a launch, as they are filled. */
 typedef struct drafter {
     st_call *call;
@@ -137,4 +139,29 @@ uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arg
     }
     uint64_t kib = (drafter.reached + 1023) / 1024;
     return kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
+}
+
+void *st_arguments_copy(const st_parameters *of, uint64_t list)
+{
+    enum { ALIGNMENT = 16 };
+    const bool laid_out = of->layout.count > 0;
+    const size_t count = laid_out ? of->layout.count : of->count;
+    size_t bytes[ST_MOST_PARAMETERS];
+    size_t total = count * ALIGNMENT;
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = laid_out ? of->layout.bytes[i] : of->bytes[i];
+        total += (bytes[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    void **copy = count > 0 ? malloc(total) : NULL;
+    char *into = (char *)copy + count * ALIGNMENT;
+    for (size_t i = 0; i < count && copy != NULL; i++) {
+        const uint64_t from = read_bytes(list + i * sizeof(void *), sizeof(void *));
+        const void *argument;
+        memcpy(&argument, &from, sizeof argument);
+        if (argument != NULL)
+            memcpy(into, argument, bytes[i]);
+        copy[i] = into;
+        into += (bytes[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    return copy;
 }

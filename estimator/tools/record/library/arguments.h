@@ -25,4 +25,7 @@ typedef struct st_arguments {
 /* Drafts ST_LOG_ARGUMENTS records; KiB that the pointers reach to the ends of their blocks. */
 uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arguments *given);
 
+/* Copies of arguments, behind their addresses; NULL where they are not known. */
+void *st_arguments_copy(const st_parameters *of, uint64_t list);
+
 #endif

@@ -142,6 +142,8 @@ uint64_t st_do_gemm_groups(st_call *call)
         st_log_record *more = st_extra(call, ST_LOG_GEMM);
         more->gemm = made;
         more->flags = call->draft.flags;
+        if ((more->flags & ST_LOG_CAPTURED) != 0)
+            more->flags |= ST_LOG_SAME_NODE;
         more->call = call->draft.call;
     }
     return 0;

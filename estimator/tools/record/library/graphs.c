@@ -20,7 +20,7 @@ uint64_t st_do_graph_create(st_call *call)
 
 /* ---- nodes ---- */
 
-uint64_t st_graph_node(st_call *call)
+uint64_t st_graph_node(st_call *call, uint32_t type)
 {
     const uint8_t *place = call->entry->place;
     bool is_new = place['d' - 'a'] == 0;
@@ -29,7 +29,9 @@ uint64_t st_graph_node(st_call *call)
     if (graph == NULL)
         return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid graph node");
     if (is_new) {
-        number = ++graph->graph.nodes;
+        if (st_node_add(graph->graph.capture, type) == NULL)
+            return ST_CUDA_OUT_OF_MEMORY;
+        number = st_node_count(graph->graph.capture);
         (void)ST_PUT(call, 0, uint64_t, st_node_handle(graph, number));
     }
     call->draft.flags |= ST_LOG_CAPTURED | (is_new ? ST_LOG_NODE : ST_LOG_CHANGE);
@@ -40,16 +42,17 @@ uint64_t st_graph_node(st_call *call)
     return 0;
 }
 
-/* (node *, graph, dependencies, how many): it does nothing, or is only of the host */
+/* (node *, graph, dependencies, how many): it does nothing, or is only of the host; the constant is
+ * its cudaGraphNodeType */
 uint64_t st_do_graph_empty(st_call *call)
 {
-    return st_graph_node(call);
+    return st_graph_node(call, (uint32_t)call->entry->constant);
 }
 
 /* cudaGraphNodeSetEnabled(executable, node, whether) */
 uint64_t st_do_graph_enable(st_call *call)
 {
-    uint64_t result = st_graph_node(call);
+    uint64_t result = st_graph_node(call, 0);
     if (result == 0)
         call->extra[0].graph.stream = (uint32_t)st_word(call, 2);
     return result;
@@ -57,7 +60,7 @@ uint64_t st_do_graph_enable(st_call *call)
 
 static uint64_t copy_node(st_call *call, uint64_t to, uint64_t from, uint64_t bytes)
 {
-    uint64_t result = st_graph_node(call);
+    uint64_t result = st_graph_node(call, ST_NODE_COPY);
     if (result != 0)
         return result;
     st_copy_draft(call, to, from, bytes);
@@ -108,7 +111,7 @@ static uint64_t set_node(st_call *call, const void *parameters)
         uint32_t value, width;
         uint64_t columns, rows;
     } from;
-    uint64_t result = st_graph_node(call);
+    uint64_t result = st_graph_node(call, ST_NODE_SET);
     if (result != 0)
         return result;
     memcpy(&from, parameters, sizeof from);
@@ -126,22 +129,58 @@ uint64_t st_do_graph_set(st_call *call)
     return set_node(call, st_role_pointer(call, 'n'));
 }
 
-/* cudaGraphNodeSetParams: n a type of nodes, 16 bytes from there its parameters, which a copy
- * begins with 16 bytes more. */
+/* cudaGraphAddNode and cudaGraphNodeSetParams: n a type of nodes, v where it is since CUDA 13; 16
+ * bytes from there its parameters, which a copy begins with 16 bytes more. */
 uint64_t st_do_graph_any(st_call *call)
 {
-    enum { KERNEL, COPY, SET, HOST };
-    const uint64_t *parameters = st_role_pointer(call, 'n');
-    switch ((uint32_t)parameters[0]) {
-    case KERNEL:
+    bool moved = call->entry->place['v' - 'a'] > 0 && st_now.header.cuda_version >= 13000;
+    const uint64_t *parameters = st_role_pointer(call, moved ? 'v' : 'n');
+    if (parameters == NULL)
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "parameters of a node are missing");
+    const uint32_t type = (uint32_t)parameters[0];
+    switch (type) {
+    case ST_NODE_KERNEL:
         return st_kernel_node(call, parameters + 2);
-    case COPY:
+    case ST_NODE_COPY:
         return volume_node(call, parameters + 4);
-    case SET:
+    case ST_NODE_SET:
         return set_node(call, parameters + 2);
-    default:
-        return (uint32_t)parameters[0] == HOST ? 0 : ST_CUDA_NOT_SUPPORTED;
+    default: /* of the host or empty, as events of a graph are here */
+        if (type == ST_NODE_GRAPH || type > ST_NODE_EMPTY + 2)
+            return ST_CUDA_NOT_SUPPORTED;
+        return call->entry->place['d' - 'a'] > 0 ? 0 : st_graph_node(call, type);
     }
+}
+
+/* cudaGraphNodeGetType(node, type *): d the node */
+uint64_t st_do_graph_type(st_call *call)
+{
+    uint32_t number = 0;
+    const st_object *graph = st_object_of_node(st_role(call, 'd', 0), &number);
+    if (graph == NULL)
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid graph node");
+    return ST_PUT(call, 1, uint32_t, st_node_at(graph->graph.capture, number)->type);
+}
+
+/* cudaGraphKernelNodeGetParams(node, parameters *): d the node, the constant 1 for a second version
+ */
+uint64_t st_do_graph_kernel_get(st_call *call)
+{
+    uint32_t number = 0;
+    const st_object *graph = st_object_of_node(st_role(call, 'd', 0), &number);
+    const st_node *node = graph != NULL ? st_node_at(graph->graph.capture, number) : NULL;
+    if (node == NULL || node->type != ST_NODE_KERNEL)
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid node of a kernel");
+    if (call->entry->constant == 1) /* a CUkernel and a context follow */
+        memset((char *)st_pointer(call, 1) + sizeof node->kernel, 0, 2 * sizeof(uint64_t));
+    return st_put_bytes(st_pointer(call, 1), &node->kernel, sizeof node->kernel);
+}
+
+uint64_t st_do_graph_drop(st_call *call)
+{
+    st_nodes_drop(call->taken[0]->graph.capture);
+    st_object_drop(call->taken[0]);
+    return 0;
 }
 
 /* cudaGraphGetNodes(graph, nodes *, count *) */
@@ -152,9 +191,10 @@ uint64_t st_do_graph_nodes(st_call *call)
     uint64_t room = 0;
     if (into != NULL && st_pointer(call, 2) != NULL)
         memcpy(&room, st_pointer(call, 2), sizeof room);
-    for (uint32_t i = 0; i < room && i < graph->graph.nodes; i++)
+    uint32_t count = st_node_count(graph->graph.capture);
+    for (uint32_t i = 0; i < room && i < count; i++)
         into[i] = st_node_handle(graph, i + 1);
-    return ST_PUT(call, 2, uint64_t, graph->graph.nodes);
+    return ST_PUT(call, 2, uint64_t, count);
 }
 
 /* ---- launches ---- */
@@ -174,7 +214,7 @@ static void draft_executable(st_call *call, st_log_kind kind, const st_object *e
 static void give_graph(st_call *call, st_object *executable, const st_object *graph)
 {
     executable->graph.graph = graph->number;
-    executable->graph.nodes = graph->graph.nodes;
+    executable->graph.nodes = st_node_count(graph->graph.capture);
     executable->graph.capture = graph->graph.capture;
     draft_executable(call, ST_LOG_GRAPH_INSTANTIATE, executable, ST_LOG_NO_STREAM);
 }

@@ -6,8 +6,8 @@
 
 #include "record/library/objects.h"
 
-/* The draft becomes the node; 0, or the error. */
-uint64_t st_graph_node(st_call *call);
+/* The draft becomes the node, if new of this type; 0, or the error. */
+uint64_t st_graph_node(st_call *call, uint32_t type);
 /* The same, with parameters of a kernel's node (cudaKernelNodeParams, CUDA_KERNEL_NODE_PARAMS). */
 uint64_t st_kernel_node(st_call *call, const void *given);
 

@@ -86,6 +86,8 @@ typedef struct launch {
     uint64_t shared_bytes;
     uint64_t stream;
     st_arguments arguments;
+    uint64_t function; /* as the program knows it */
+    st_node *node;     /* that becomes this; NULL: none, or that of a capture */
 } launch;
 
 /* What is launched. */
@@ -94,6 +96,23 @@ typedef struct launched {
     uint64_t hash;                   /* of the name */
     const st_parameters *parameters; /* NULL: not known */
 } launched;
+
+/* For cudaGraphKernelNodeGetParams. */
+static void keep(st_node *node, const launched *of, const launch *wanted)
+{
+    if (node == NULL)
+        return;
+    void *made = of->parameters != NULL && wanted->arguments.list != 0
+                     ? st_arguments_copy(of->parameters, wanted->arguments.list)
+                     : NULL;
+    free(node->arguments); /* which may have been given again */
+    node->arguments = made;
+    node->kernel = (st_kernel_given){.function = wanted->function,
+                                     .shared_bytes = (uint32_t)wanted->shared_bytes};
+    memcpy(&node->kernel.arguments, &made, sizeof made);
+    memcpy(node->kernel.grid, wanted->grid, sizeof wanted->grid);
+    memcpy(node->kernel.block, wanted->block, sizeof wanted->block);
+}
 
 static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
 {
@@ -119,13 +138,16 @@ static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
     if (of->parameters != NULL)
         into->pointer_kib = st_arguments_draft(call, of->parameters, &wanted->arguments);
     st_enqueue(call, stream);
+    const uint32_t capture = stream->stream.capture;
+    keep(capture != 0 ? st_node_at(capture, st_node_count(capture)) : wanted->node, of, wanted);
     st_mix(of->hash);
     st_mix_order((uint64_t)wanted->grid[0] * wanted->grid[1] * wanted->grid[2]);
     return 0;
 }
 
-static uint64_t enqueue_loaded(st_call *call, const st_object *function, const launch *wanted)
+static uint64_t enqueue_loaded(st_call *call, const st_object *function, launch *wanted)
 {
+    wanted->function = function->handle;
     uint32_t place = function->function.parameters;
     const launched of = {.name = function->function.name,
                          .hash = function->function.hash,
@@ -133,8 +155,9 @@ static uint64_t enqueue_loaded(st_call *call, const st_object *function, const l
     return enqueue(call, &of, wanted);
 }
 
-static uint64_t launch_host(st_call *call, uint64_t host, const launch *wanted)
+static uint64_t launch_host(st_call *call, uint64_t host, launch *wanted)
 {
+    wanted->function = host;
     kernel *of = find_kernel(host);
     const st_object *function = of == NULL ? st_object_of(host, ST_OBJECT_FUNCTION) : NULL;
     if (of == NULL && function != NULL) /* a cudaKernel_t of a library that was loaded */
@@ -168,22 +191,19 @@ uint64_t st_do_launch(st_call *call)
 
 uint64_t st_kernel_node(st_call *call, const void *given)
 {
-    struct {
-        uint64_t function;
-        uint32_t grid[3];
-        uint32_t block[3];
-        uint32_t shared_bytes;
-        uint64_t arguments;
-    } from;
-    uint64_t result = st_graph_node(call);
+    st_kernel_given from;
+    uint64_t result = st_graph_node(call, ST_NODE_KERNEL);
     if (result != 0)
         return result;
     memcpy(&from, given, sizeof from);
     launch wanted = {.shared_bytes = from.shared_bytes, .arguments = {.list = from.arguments}};
     memcpy(wanted.grid, from.grid, sizeof wanted.grid);
     memcpy(wanted.block, from.block, sizeof wanted.block);
+    const st_log_graph *made = &call->extra[0].graph;
+    if (made->executable == 0)
+        wanted.node = st_node_at(made->capture, made->nodes);
     if (from.function == 0 && call->entry->library == ST_CUDA) /* a CUkernel, behind `extra` */
-        memcpy(&from.function, (const char *)given + sizeof from + 8, sizeof from.function);
+        memcpy(&from.function, (const char *)given + sizeof from, sizeof from.function);
     return launch_host(call, from.function, &wanted);
 }
 

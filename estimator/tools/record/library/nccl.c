@@ -248,7 +248,14 @@ uint64_t st_do_collective(st_call *call)
                                                  .operation = (uint8_t)call->entry->constant,
                                                  .type = type_of(type),
                                                  .reduction = (uint8_t)st_role(call, 'r', 255)};
-    st_enqueue(call, call->stream);
+    /* In each stream, the operations of a group are one kernel. */
+    uint32_t *group = &call->stream->stream.group;
+    bool is_further = group_depth > 0 && call->stream->stream.capture != 0 && *group == group_count;
+    if (is_further)
+        call->draft.flags |= ST_LOG_CAPTURED | ST_LOG_SAME_NODE;
+    else
+        st_enqueue(call, call->stream);
+    *group = group_depth > 0 ? group_count : 0;
     if ((call->draft.flags & ST_LOG_CAPTURED) == 0)
         move_data(call, comm);
     /* The communicator and the distance of the other rank distinguish ranks. */

@@ -59,7 +59,54 @@ st_object *st_object_of_node(uint64_t node, uint32_t *number)
     if (place >= used || at(place)->handle >> 48 != ((uint64_t)TAG << 8 | ST_OBJECT_GRAPH))
         return NULL;
     *number = (uint32_t)((node - at(place)->handle) >> 32);
-    return *number > 0 && *number <= at(place)->graph.nodes ? at(place) : NULL;
+    return st_node_at(at(place)->graph.capture, *number) != NULL ? at(place) : NULL;
+}
+
+/* ---- nodes ---- */
+
+typedef struct node_list {
+    st_node *nodes;
+    size_t count;
+    size_t room;
+} node_list;
+
+static node_list *captures; /* by number */
+static size_t capture_count;
+static size_t capture_room;
+
+st_node *st_node_add(uint32_t capture, uint32_t type)
+{
+    while (capture >= capture_count) {
+        if (!ST_ROOM(captures, capture_count, capture_room))
+            return NULL;
+        captures[capture_count++] = (node_list){0};
+    }
+    node_list *list = &captures[capture];
+    if (!ST_ROOM(list->nodes, list->count, list->room))
+        return NULL;
+    list->nodes[list->count] = (st_node){.type = type};
+    return &list->nodes[list->count++];
+}
+
+uint32_t st_node_count(uint32_t capture)
+{
+    return capture < capture_count ? (uint32_t)captures[capture].count : 0;
+}
+
+st_node *st_node_at(uint32_t capture, uint32_t number)
+{
+    bool is_there = number > 0 && number <= st_node_count(capture);
+    return is_there ? &captures[capture].nodes[number - 1] : NULL;
+}
+
+void st_nodes_drop(uint32_t capture)
+{
+    for (uint32_t i = st_node_count(capture); i > 0; i--)
+        free(captures[capture].nodes[i - 1].arguments);
+    if (capture < capture_count) {
+        free(captures[capture].nodes);
+        captures[capture] = (node_list){0};
+    }
 }
 
 /* The error of a library for a NULL pointer, and for a bad stream. */

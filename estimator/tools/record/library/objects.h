@@ -40,7 +40,7 @@ typedef struct st_object {
     union {
         struct {
             uint32_t capture; /* number of the capture that it is part of; 0: none */
-            uint32_t nodes;
+            uint32_t group;   /* of NCCL, see st_log_collective, that has a node last */
             int32_t priority;
             uint32_t flags;
             bool origin;  /* of its capture */
@@ -54,7 +54,7 @@ typedef struct st_object {
             uint64_t host_ns;
         } event;
         struct {
-            uint32_t nodes;
+            uint32_t nodes; /* of an executable one */
             uint32_t graph;
             uint32_t capture;
         } graph;
@@ -112,13 +112,46 @@ st_object *st_stream_of(uint64_t handle);
  * is draft.status. */
 st_object *st_stream_taken(st_call *call, uint64_t handle);
 
+/* cudaGraphNodeType */
+enum { ST_NODE_KERNEL, ST_NODE_COPY, ST_NODE_SET, ST_NODE_HOST, ST_NODE_GRAPH, ST_NODE_EMPTY };
+
+/* The beginning of cudaKernelNodeParams and CUDA_KERNEL_NODE_PARAMS, and that of their versions. */
+typedef struct st_kernel_given {
+    uint64_t function;
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t shared_bytes;
+    uint64_t arguments; /* an address for each; 0: not known */
+    uint64_t extra;
+} st_kernel_given;
+
+/* A node of a capture or of a graph that a program makes. */
+typedef struct st_node {
+    uint32_t type;
+    st_kernel_given kernel; /* function 0: of a library */
+    void *arguments;        /* copies of them and their addresses */
+} st_node;
+
+/* Adds one; NULL when out of memory. */
+st_node *st_node_add(uint32_t capture, uint32_t type);
+/* The node of a number, from 1; NULL: the capture has none. */
+st_node *st_node_at(uint32_t capture, uint32_t number);
+uint32_t st_node_count(uint32_t capture);
+void st_nodes_drop(uint32_t capture);
+
 /* What a call enqueues becomes a node where its stream is captured. */
-static inline void st_enqueue(st_call *call, st_object *stream)
+static inline void st_enqueue_as(st_call *call, st_object *stream, uint32_t type)
 {
     if (stream->stream.capture == 0)
         return;
     call->draft.flags |= ST_LOG_CAPTURED;
-    stream->stream.nodes++;
+    if (st_node_add(stream->stream.capture, type) == NULL)
+        stream->stream.invalid = true;
+}
+
+static inline void st_enqueue(st_call *call, st_object *stream)
+{
+    st_enqueue_as(call, stream, ST_NODE_KERNEL);
 }
 
 #endif

@@ -87,10 +87,9 @@ uint64_t st_do_host_function(st_call *call)
                         call->entry->constant == 1};
     call->draft.kind = ST_LOG_HOST_FUNCTION;
     call->draft.stream = (st_log_stream){.stream = stream->number};
-    if (stream->stream.capture != 0) {
-        call->draft.flags = ST_LOG_CAPTURED;
+    st_enqueue_as(call, call->stream, ST_NODE_HOST);
+    if (stream->stream.capture != 0)
         return 0;
-    }
     if (wanted.function == 0)
         return ST_CUDA_INVALID_VALUE;
     st_call_back(run_host_call, &wanted);
@@ -165,7 +164,6 @@ uint64_t st_do_capture_begin(st_call *call)
         return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "stream is already being captured");
     stream->stream.capture = ++st_now.capture_count;
     stream->stream.origin = true;
-    stream->stream.nodes = 0;
     call->draft.kind = ST_LOG_CAPTURE_BEGIN;
     call->draft.graph = (st_log_graph){.stream = stream->number, .capture = stream->stream.capture};
     return 0;
@@ -173,7 +171,6 @@ uint64_t st_do_capture_begin(st_call *call)
 
 typedef struct capture_end {
     uint32_t capture;
-    uint32_t nodes;
     bool invalid;
 } capture_end;
 
@@ -182,10 +179,8 @@ static void leave_capture(st_object *stream, void *context)
     capture_end *end = context;
     if (stream->stream.capture != end->capture)
         return;
-    end->nodes += stream->stream.nodes;
     end->invalid = end->invalid || stream->stream.invalid;
     stream->stream.capture = 0;
-    stream->stream.nodes = 0;
     stream->stream.origin = false;
     stream->stream.invalid = false;
 }
@@ -211,17 +206,17 @@ uint64_t st_do_capture_end(st_call *call)
     st_object_each(ST_OBJECT_EVENT, leave_event, &end);
     if (end.invalid) {
         (void)ST_PUT(call, 1, uint64_t, 0);
+        st_nodes_drop(end.capture);
         return st_misuse(call, ST_CUDA_CAPTURE_INVALIDATED, "capture was invalidated");
     }
     st_object *graph = st_object_make(ST_OBJECT_GRAPH);
     if (graph == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
-    graph->graph.nodes = end.nodes;
     graph->graph.capture = end.capture;
     call->draft.kind = ST_LOG_CAPTURE_END;
     call->draft.graph = (st_log_graph){.graph = graph->number,
                                        .stream = stream->number,
-                                       .nodes = end.nodes,
+                                       .nodes = st_node_count(end.capture),
                                        .capture = end.capture};
     return ST_PUT(call, 1, uint64_t, graph->handle);
 }

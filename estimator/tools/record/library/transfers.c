@@ -176,7 +176,7 @@ uint64_t st_copy_run(st_call *call, const st_copy *copy)
     st_copy_draft(call, copy->to, copy->from, copy->bytes * copy->rows);
     call->draft.copy.stream = stream->number;
     call->draft.flags = call->stream != NULL ? ST_LOG_ASYNC : 0;
-    st_enqueue(call, stream);
+    st_enqueue_as(call, stream, ST_NODE_COPY);
     if (stream->stream.capture == 0)
         for (uint64_t i = 0; i < copy->rows; i++)
             st_memory_copy(copy->to + i * copy->to_pitch, copy->from + i * copy->from_pitch,
@@ -255,7 +255,7 @@ uint64_t st_do_set(st_call *call)
                                      .to = to,
                                      .from = st_role(call, 'v', 0)};
     call->draft.flags = call->stream != NULL ? ST_LOG_ASYNC : 0;
-    st_enqueue(call, stream);
+    st_enqueue_as(call, stream, ST_NODE_SET);
     if (stream->stream.capture == 0)
         for (uint64_t i = 0; i < rows; i++)
             st_memory_set(to + i * st_role(call, 'p', 0), st_role(call, 'v', 0), (unsigned)width,

@@ -199,13 +199,21 @@ static st_status instantiate(st_stream_replay *replay, const st_log_graph *of)
     return add_graph(replay, &made);
 }
 
+static bool same_stream(const st_worker_call *a, const st_worker_call *b)
+{
+    const uint32_t *one = st_record_stream(a->record);
+    const uint32_t *other = st_record_stream(b->record);
+    return one != NULL && other != NULL && *one == *other;
+}
+
 /* The node of a number, from 1; those of a capture count without its events. */
 static st_replay_node *node_of(const st_stream_replay *replay, const st_replay_graph *graph,
                                uint32_t number)
 {
     for (size_t i = 0; i < graph->node_count; i++) {
-        uint16_t kind = replay->walked->worker->calls[graph->nodes[i].place].record->kind;
-        number -= kind != ST_LOG_EVENT_RECORD && kind != ST_LOG_EVENT_WAIT;
+        const st_log_record *record = replay->walked->worker->calls[graph->nodes[i].place].record;
+        number -= record->kind != ST_LOG_EVENT_RECORD && record->kind != ST_LOG_EVENT_WAIT &&
+                  (record->flags & ST_LOG_SAME_NODE) == 0;
         if (number == 0)
             return &graph->nodes[i];
     }
@@ -238,10 +246,19 @@ static st_status take_node(st_stream_replay *replay, uint32_t call)
     if ((made->flags & ST_LOG_NODE) != 0)
         return add_node(replay, graph, call - 1);
     st_replay_node *node = node_of(replay, graph, of->nodes);
-    if (node != NULL && made->kind == ST_LOG_CALL)
-        node->is_off = of->stream == 0;
-    else if (node != NULL)
-        node->what = call - 1;
+    const uint32_t first = node != NULL ? node->place : 0;
+    for (; node != NULL && node < graph->nodes + graph->node_count; node++) {
+        const st_worker_call *own = &calls[node->place];
+        const bool is_first = node->place == first;
+        if (!is_first && !same_stream(&calls[first], own))
+            continue;
+        if (!is_first && (own->record->flags & ST_LOG_SAME_NODE) == 0)
+            break;
+        if (made->kind == ST_LOG_CALL)
+            node->is_off = of->stream == 0;
+        else
+            node->what = is_first ? call - 1 : ST_NO_INDEX;
+    }
     return ST_OK;
 }
 
@@ -287,9 +304,10 @@ static st_status launch_graph(st_stream_replay *replay, const launching *by, uin
         return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = worker->file},
                        "graphs are nested too deep" ST_EXPECTED "at most %d levels", MOST_DEPTH);
     nodes.origin = launched.stream;
+    replay->open_group = 0; /* those of an earlier launch have the same numbers */
     st_status status = ST_OK;
     for (size_t i = 0; i < launched.node_count && status == ST_OK; i++)
-        if (!launched.nodes[i].is_off)
+        if (!launched.nodes[i].is_off && launched.nodes[i].what != ST_NO_INDEX)
             status = launch_record(replay, &nodes, launched.nodes[i].place, launched.nodes[i].what);
     return status;
 }

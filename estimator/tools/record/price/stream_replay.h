@@ -19,7 +19,7 @@ typedef struct st_replay_event {
 /* What a node of a graph does. */
 typedef struct st_replay_node {
     uint32_t place; /* the call by which it became a node, with its stream */
-    uint32_t what;  /* the call that says what is done */
+    uint32_t what;  /* the call that says what is done; ST_NO_INDEX: no more */
     bool is_off;
 } st_replay_node;
 
