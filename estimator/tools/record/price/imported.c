@@ -114,6 +114,8 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
 {
     st_imported *made = st_arena_alloc(arena, 1, sizeof *made);
     made->step_kernel = request->step_kernel;
+    made->gap_ns = request->gap_ns;
+    made->has_costs = request->costs != NULL;
     st_run_options reading = request->run;
     st_status status =
         st_rules_load(paths, request->prices.rules != NULL ? request->prices.rules : ST_RULES_USUAL,

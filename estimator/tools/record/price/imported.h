@@ -72,6 +72,8 @@ typedef struct st_imported {
     uint64_t unpriced;           /* collectives that no provider knows */
     const char *device;          /* priced for */
     const char *step_kernel;     /* of the request */
+    int64_t gap_ns;              /* ditto */
+    bool has_costs;
 } st_imported;
 
 #define ST_OPTIMIZER_OPERATION "stream" /* of the rules: one pass over all parameters */

@@ -192,6 +192,22 @@ static void put_row(st_node *list, const char *part, const sides *row, bool is_m
         st_put_text(node, ".share", "-");
 }
 
+/* Why the idle times differ: two hosts. */
+static void put_hosts(const comparison *c, st_node *node)
+{
+    const int64_t gap_ns = c->imported->gap_ns;
+    char gap[64] = "the recorded times";
+    if (gap_ns >= 0) {
+        (void)snprintf(gap, sizeof gap, "%g us", (double)gap_ns / 1e3);
+        st_put_number(node, "gap", (double)gap_ns / 1e9);
+    }
+    st_put_bool(node, "call_costs", c->imported->has_costs);
+    st_say(node,
+           "The recording's host takes %s between calls (--gap) and %s them (--costs);\n"
+           "the estimate's launches as fast as the job's stack.\n",
+           gap, c->imported->has_costs ? "measured times for" : "no time for");
+}
+
 static void put_comparison(const comparison *c, st_node *node)
 {
     sides rest = c->step;
@@ -217,6 +233,7 @@ static void put_comparison(const comparison *c, st_node *node)
     put_row(list, "memory", &c->memory, true);
     st_table *table = st_say_columns(node, "part|>recorded|>estimated|>difference|>of recorded");
     st_table_show(table, list, "part,.recorded,.estimated,.difference,.share");
+    put_hosts(c, node);
 }
 
 /* ---- a job that the recording shows ---- */
