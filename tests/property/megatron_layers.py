@@ -182,11 +182,10 @@ def keys_in_window(r):
 
 
 def keys_chosen(r):
-    """The mean over i of min(i/join, top_k), of the layers with an indexer; a window goes with it."""
+    """The mean over i of min(i/join, top_k), of the layers with an indexer."""
     x = r.x
     most = min(x.index_top_k, r.seen / x.index_join)
-    chosen = most - most * most * x.index_join / (2 * r.seen)
-    return min(x.window, r.seen) + chosen * r.indexed / x.L
+    return (most - most * most * x.index_join / (2 * r.seen)) * r.indexed / x.L
 
 
 def time_of_scores(r):
@@ -197,9 +196,19 @@ def time_of_scores(r):
     return 2 * pairs * x.index_heads * x.index_dim / rate + (4 + 4) * pairs / r.slow
 
 
+def time_of_index_loss(r):
+    """Over the chosen keys: all heads' queries times keys, and two gradients of the indexer's scores."""
+    x = r.x
+    if r.indexed <= 0 or x.lora_rank > 0:
+        return 0
+    wide = x.kv_rank + x.rope if r.latent else r.dq
+    rate = flash_rate(r)
+    return r.n * keys_chosen(r) * (2 * x.a / r.t * wide + 2 * 2 * x.index_heads * x.index_dim) / rate
+
+
 def keys_in_full(r):
     if r.indexed > 0:
-        return keys_chosen(r)
+        return min(r.x.window, r.seen) + keys_chosen(r)
     return r.seen / 2 if r.x.causal > 0 else r.seen
 
 
@@ -229,14 +238,14 @@ def time_attention(r):
                        2 * r.w * (scores + numbers) / r.slow)
         passed = 2 * r.w + (2 * r.w + 1 if x.dropout > 0 else 0)
         r.t_full = products + passed * scores / r.slow + scoring
-        r.t_full_back = 2 * products + (passed + r.w) * scores / r.slow + 2 * scoring
+        r.t_full_back = 2 * products + (passed + r.w) * scores / r.slow + time_of_index_loss(r)
         r.scores_kept = (r.w + (r.w + 1 if x.dropout > 0 else 0)) * scores
         return
-    flash = flash_time(r, keys_in_full(r), width_in_full(r), times_rows(r))
+    flash = back = flash_time(r, keys_in_full(r), width_in_full(r), times_rows(r))
     if r.indexed > 0:
-        flash = min(flash, masked_time(r))
+        flash, back = min(flash, masked_time(r)), min(1.42 * flash, masked_time(r))
     r.t_full = flash + bytes_merged(r) / r.slow + scoring
-    r.t_full_back = 2.5 * flash + bytes_merged_back(r) / r.slow + 2 * scoring
+    r.t_full_back = 2.5 * back + bytes_merged_back(r) / r.slow + time_of_index_loss(r)
     r.scores_kept = 4 * r.n * x.a / r.t
 
 
@@ -362,12 +371,24 @@ def list_ffn(r, kind, one):
 # ---- what moves through memory: docs/megatron.md#compute ----
 
 
+def passes_of_streams(streams):
+    """Of a block: coefficients, aggregation and mixing read the streams, which mixing writes; else an addition."""
+    return streams + (streams + 1) + (streams + 1 + streams) if streams > 1 else 3
+
+
+def bytes_of_streams_back(r):
+    """Each of the three writes a gradient and reads what it had; their sum reads three. Norms read and write thrice."""
+    x = r.x
+    n = x.streams
+    block = (2 * n) + (2 * n + 1) + (3 * n + 2) + (3 * n + n)
+    more = 2 * (block + 3) - 2 * 2 * (2 + passes_of_streams(n))
+    return r.w * more * r.n * x.h / r.split / (2 if x.hybrid > 0 else 1) if n > 1 else 0
+
+
 def bytes_passed(r, kind):
     x = r.x
     tokens = r.n * x.h / r.split
-    bytes = (10 * r.w + 2 * r.mask) * tokens / (2 if x.hybrid > 0 else 1)
-    if x.streams > 1:
-        bytes += 7 * r.w * x.streams * tokens
+    bytes = (4 * r.w + 2 * r.mask + 2 * r.w * passes_of_streams(x.streams)) * tokens / (2 if x.hybrid > 0 else 1)
     wide = (qkv_width(r) if has_attention(kind) else r.delta_in if is_delta(kind) else r.mamba_in if kind == A_MAMBA
             else 0)
     bytes += 2 * r.w * r.n * wide / r.t
@@ -440,7 +461,7 @@ def time_layer(r, kind, one):
     each = 2 * r.g + (0 if x.fused_wgrad > 0 else r.w)
     sums = 0 if adapts else each * one.accumulated / r.stream
     one.forward = one.products + one.core + one.passed + one.casts + one.adapters
-    one.backward = ((1 if adapts else 2) * one.products + one.core_back + 2 * one.passed + sums + casts_back
+    one.backward = ((1 if adapts else 2) * one.products + one.core_back + 2 * one.passed + bytes_of_streams_back(r) / r.slow + sums + casts_back
                     + 2 * one.adapters)
     one.weights = 0 if adapts else one.products
     if kind == A_DENSE:

@@ -53,6 +53,7 @@ def moved_in_layer(b, kind):
     each = b.of_kind("t_elementwise", kind) + b.of_kind("t_adapters", kind)
     casts = b.of_kind("t_cast", kind)
     moved = 3 * each + casts + b.of_kind("t_cast_backward", kind) + b.of_kind("t_accumulate", kind)
+    moved += b.found("e_streams_backward") / b.found("bw_memory")
     if x.recompute == FULL:
         moved += b.found("recompute_share") * (each + casts)
     if x.recompute == SELECTIVE:

@@ -464,7 +464,9 @@ TEST_WITH(indexers_score_all_keys_in_fp8, set_up, tear_down)
     double keys = 2048 * (1 - 2048 / (2 * 65536.0));
     double core = 2 * 65536.0 * 64 * keys * (2 * 512 + 64) / (0.83 * 0.62 * rate_16);
     expect(&sparse, "t_core_forward", core + scoring);
-    expect(&sparse, "t_core_backward", 2.5 * 1.39 * core + 2 * scoring);
+    /* their loss: queries times chosen keys once more, two gradients of the chosen scores */
+    double loss = 65536.0 * keys * (2 * 64 * (512 + 64) + 4 * 64 * 128) / (0.83 * 0.62 * rate_16);
+    expect(&sparse, "t_core_backward", 2.5 * 1.39 * core + loss);
     /* what it is for: attention of long sequences takes less */
     st_estimate full = estimate_with(own, "deepseek-v3", plan);
     assert_true(cell(&sparse, "t_core_forward") < 0.8 * cell(&full, "t_core_forward"));

@@ -428,7 +428,8 @@ TEST_OF(seams_for_plugins_are_open, fixture *own, set_up, tear_down)
  * one without groups of experts or adapters folds away draws of groups and adapters. A sixth of the
  * operations are what each kind hides of its own messages, in each pass (docs/decisions/0084), two
  * in a hundred the gather that its backward pass repeats, one gradients that nobody reads, one the
- * GEMMs of each pass and the last backward pass of a step, one products larger than any measured.
+ * GEMMs of each pass and the last backward pass of a step, one products larger than any measured;
+ * three in a thousand are the backward passes of indexers and of streams.
  */
 TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
 {
@@ -439,7 +440,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
     assert_int_equal(
         st_program_compile(sheet, &(st_program_options){0}, own->arena, &program, own->errors),
         ST_OK);
-    assert_true(st_program_operation_count(program) <= 11950);
+    assert_true(st_program_operation_count(program) <= 11980);
     static const char *const outputs[] = {"step_time", "memory"};
     assert_int_equal(st_program_compile(sheet,
                                         &(st_program_options){.outputs = outputs,
@@ -447,7 +448,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
                                                               .without_checks = true},
                                         own->arena, &program, own->errors),
                      ST_OK);
-    assert_true(st_program_operation_count(program) <= 8350);
+    assert_true(st_program_operation_count(program) <= 8380);
 }
 
 TESTS(megatron_rules);
