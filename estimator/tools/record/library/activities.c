@@ -7,23 +7,24 @@
 #include "base/lists.h"
 
 #include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(offsetof(st_cupti_api, correlation) == 32, "CUpti_ActivityAPI");
-_Static_assert(offsetof(st_cupti_kernel, correlation) == 92, "CUpti_ActivityKernel4 and later");
-_Static_assert(offsetof(st_cupti_kernel, name) == 104, "CUpti_ActivityKernel4 and later");
-_Static_assert(offsetof(st_cupti_copy, correlation) == 44, "CUpti_ActivityMemcpy4 and later");
-_Static_assert(offsetof(st_cupti_copy, peer_correlation) == 60, "CUpti_ActivityMemcpyPtoP4");
-_Static_assert(offsetof(st_cupti_set, correlation) == 44, "CUpti_ActivityMemset3 and later");
-_Static_assert(offsetof(st_cupti_wait, event) == 36, "CUpti_ActivitySynchronization");
-_Static_assert(offsetof(st_cupti_memory, stream) == 60, "CUpti_ActivityMemory3 and later");
-_Static_assert(offsetof(st_cupti_external, correlation) == 16, "CUpti_ActivityExternalCorrelation");
-
 enum { DOMAIN_DRIVER = 1, DOMAIN_RUNTIME = 2, MOST_CONTEXTS = 64, MOST_DEVICES = 64 };
-enum { WAIT_HOST_EVENT = 1, WAIT_STREAM_EVENT, WAIT_STREAM, WAIT_CONTEXT };
-enum { STREAM_NON_BLOCKING = 2, STREAM_DEFAULT = 3, MEMORY_DEVICE = 3, MEMORY_MANAGED = 5 };
+/* CUpti_ActivityKind */
+enum {
+    MEMCPY = 1,
+    MEMSET = 2,
+    DRIVER = 4,
+    RUNTIME = 5,
+    KERNEL = 10,
+    MEMCPY_PEER = 22,
+    EVENT = 36,
+    STREAM = 37,
+    SYNCHRONIZATION = 38,
+    EXTERNAL = 39,
+    MEMORY = 49
+};
 
 /* Products whose calls CUPTI may still report: it delivers at least every half second. */
 enum { MOST_PRODUCTS = 1 << 18 };
@@ -44,7 +45,7 @@ static st_index strings_by_key;
 static uint32_t strings;
 static uint64_t calls;
 static uint64_t work;
-static uint32_t context_devices[MOST_CONTEXTS]; /* by context, as far as tasks report it */
+static uint16_t context_devices[MOST_CONTEXTS]; /* by context, as far as tasks report it */
 static uint64_t live_bytes[MOST_DEVICES];
 static product products[MOST_PRODUCTS];
 static uint64_t product_count;
@@ -108,140 +109,176 @@ static void keep_measured(st_log_record *record, uint64_t start_ns, uint64_t end
     keep(&second);
 }
 
-static void keep_task(st_log_record *record, uint64_t start_ns, uint64_t end_ns,
-                      uint32_t correlation)
+/* ---- activities ---- */
+
+static uint32_t word(const char *from, size_t at)
 {
-    keep_measured(record, start_ns, end_ns, &(st_log_measured){.correlation = correlation});
+    uint32_t value;
+    memcpy(&value, from + at, sizeof value);
+    return value;
 }
 
-static void learn_device(uint32_t context, uint32_t device)
+static uint64_t long_word(const char *from, size_t at)
 {
-    if (context < MOST_CONTEXTS)
-        context_devices[context] = device;
+    uint64_t value;
+    memcpy(&value, from + at, sizeof value);
+    return value;
 }
 
-static uint16_t device_of(uint32_t context)
+/* callback 4, thread 28, result 36 */
+static void draft_call(const char *from, st_activity_draft *into)
 {
-    return context < MOST_CONTEXTS ? (uint16_t)context_devices[context] : 0;
-}
-
-static void take_api(const st_cupti_api *api)
-{
-    uint32_t domain = api->kind == ST_CUPTI_DRIVER ? DOMAIN_DRIVER : DOMAIN_RUNTIME;
-    st_log_record record = {.kind = ST_LOG_CALL,
-                            .call = name_of(domain, api->callback),
-                            .status = (uint16_t)api->result};
-    const st_log_measured measured = {.correlation = api->correlation, .thread = api->thread};
+    st_log_record *record = &into->record;
+    record->kind = ST_LOG_CALL;
+    record->call = name_of(word(from, 0) == DRIVER ? DOMAIN_DRIVER : DOMAIN_RUNTIME, word(from, 4));
+    record->status = (uint16_t)word(from, 36);
+    into->measured.thread = word(from, 28);
     calls++;
-    keep_measured(&record, api->start_ns, api->end_ns, &measured);
 }
 
-static void take_kernel(const st_cupti_kernel *kernel)
+/* grid 52, block 64, dynamic shared memory 80, name 104: mangled, it lives as long as CUPTI */
+static void draft_kernel(const char *from, st_activity_draft *into)
 {
-    const char *name = kernel->name != NULL ? kernel->name : "kernel";
-    uint64_t key;
-    memcpy(&key, &name, sizeof key);
-    st_log_record record = {.kind = ST_LOG_LAUNCH, .device = (uint16_t)kernel->device};
-    record.launch = (st_log_launch){.kernel = string_of(key, name),
-                                    .stream = kernel->stream,
-                                    .shared_bytes = kernel->dynamic_shared};
-    for (size_t i = 0; i < 3; i++) {
-        record.launch.grid[i] = kernel->grid[i];
-        record.launch.block[i] = (uint16_t)kernel->block[i];
-    }
-    learn_device(kernel->context, kernel->device);
+    st_log_record *record = &into->record;
+    const char *name;
+    memcpy(&name, from + 104, sizeof name);
     /* The order between threads is unknown; a sum does not depend on it. */
-    uint64_t hash = st_hash_text(ST_HASH_BEGIN, kernel->name != NULL ? kernel->name : "");
-    for (size_t i = 0; i < 3; i++)
-        hash = st_hash_word(hash, kernel->grid[i]);
-    work += hash;
-    keep_task(&record, kernel->start_ns, kernel->end_ns, kernel->correlation);
-}
-
-/* CUpti_ActivityMemcpyKind; arrays lie on the device. */
-static uint8_t direction_of(uint8_t direction)
-{
-    static const uint8_t directions[] = {
-        [1] = ST_LOG_HOST_TO_DEVICE, [2] = ST_LOG_DEVICE_TO_HOST, [3] = ST_LOG_HOST_TO_DEVICE,
-        [4] = ST_LOG_DEVICE_TO_HOST, [9] = ST_LOG_HOST_TO_HOST,   [10] = ST_LOG_PEER};
-    uint8_t found = direction < sizeof directions ? directions[direction] : 0;
-    return found != 0 || direction == 9 ? found : ST_LOG_DEVICE_TO_DEVICE;
-}
-
-static void take_copy(const st_cupti_copy *copy)
-{
-    enum { PAGEABLE = 1, PINNED = 2 };
-    bool peer = copy->kind == ST_CUPTI_MEMCPY_PEER;
-    bool pinned = copy->from == PINNED || copy->to == PINNED;
-    st_log_record record = {.kind = ST_LOG_COPY, .device = (uint16_t)copy->device};
-    record.copy = (st_log_copy){.bytes = copy->bytes,
-                                .stream = copy->stream,
-                                .direction = peer ? ST_LOG_PEER : direction_of(copy->direction),
-                                .host_memory = pinned ? ST_LOG_PINNED : ST_LOG_PAGEABLE};
-    learn_device(copy->context, copy->device);
-    keep_task(&record, copy->start_ns, copy->end_ns,
-              peer ? copy->peer_correlation : copy->correlation);
-}
-
-static void take_wait(const st_cupti_wait *wait)
-{
-    st_log_record record = {.device = device_of(wait->context)};
-    const st_log_event event = {.event = wait->event, .stream = wait->stream};
-    switch (wait->type) {
-    case WAIT_HOST_EVENT:
-        record.kind = ST_LOG_EVENT_SYNC;
-        record.event = event;
-        break;
-    case WAIT_STREAM_EVENT:
-        record.kind = ST_LOG_EVENT_WAIT;
-        record.event = event;
-        break;
-    case WAIT_STREAM:
-        record.kind = ST_LOG_STREAM_SYNC;
-        record.stream = (st_log_stream){.stream = wait->stream};
-        break;
-    case WAIT_CONTEXT:
-        record.kind = ST_LOG_DEVICE_SYNC;
-        break;
-    default:
-        return;
+    uint64_t hash = st_hash_text(ST_HASH_BEGIN, name != NULL ? name : "");
+    record->kind = ST_LOG_LAUNCH;
+    record->launch =
+        (st_log_launch){.kernel = string_of(long_word(from, 104), name != NULL ? name : "kernel"),
+                        .stream = into->stream,
+                        .shared_bytes = word(from, 80)};
+    for (size_t i = 0; i < 3; i++) {
+        record->launch.grid[i] = word(from, 52 + 4 * i);
+        record->launch.block[i] = (uint16_t)word(from, 64 + 4 * i);
+        hash = st_hash_word(hash, record->launch.grid[i]);
     }
-    keep_task(&record, wait->start_ns, wait->end_ns, wait->correlation);
+    work += hash;
 }
 
-static void take_memory(const st_cupti_memory *memory)
+/* direction 4, kinds of memory 5 and 6, bytes 8 */
+static void draft_copy(const char *from, st_activity_draft *into)
 {
-    enum { ALLOCATION = 1 };
-    bool charged = memory->memory == MEMORY_DEVICE || memory->memory == MEMORY_MANAGED;
-    if (memory->device >= MOST_DEVICES || !charged)
-        return;
-    uint64_t *live = &live_bytes[memory->device];
-    bool more = memory->operation == ALLOCATION;
-    *live = more ? *live + memory->bytes : *live - (memory->bytes < *live ? memory->bytes : *live);
-    st_log_record record = {.kind = more ? ST_LOG_MALLOC : ST_LOG_FREE,
-                            .device = (uint16_t)memory->device};
-    record.memory = (st_log_memory){
-        .pointer = memory->address,
-        .bytes = memory->bytes,
-        .charged_bytes = memory->bytes,
-        .live_bytes = *live,
-        .stream = ST_LOG_NO_STREAM,
-        .memory = memory->memory == MEMORY_MANAGED ? ST_LOG_MANAGED : ST_LOG_DEVICE,
-    };
-    keep_task(&record, memory->time_ns, memory->time_ns, memory->correlation);
+    st_log_record *record = &into->record;
+    /* CUpti_ActivityMemcpyKind; arrays lie on the device. */
+    static const uint8_t directions[] = {ST_LOG_DEVICE_TO_DEVICE,
+                                         ST_LOG_HOST_TO_DEVICE,
+                                         ST_LOG_DEVICE_TO_HOST,
+                                         ST_LOG_HOST_TO_DEVICE,
+                                         ST_LOG_DEVICE_TO_HOST,
+                                         ST_LOG_DEVICE_TO_DEVICE,
+                                         ST_LOG_DEVICE_TO_DEVICE,
+                                         ST_LOG_DEVICE_TO_DEVICE,
+                                         ST_LOG_DEVICE_TO_DEVICE,
+                                         ST_LOG_HOST_TO_HOST,
+                                         ST_LOG_PEER};
+    enum { PINNED = 2, PEER = sizeof directions - 1 };
+    const uint8_t given = word(from, 0) == MEMCPY_PEER ? PEER : (uint8_t)from[4];
+    record->kind = ST_LOG_COPY;
+    record->copy = (st_log_copy){
+        .bytes = long_word(from, 8),
+        .stream = into->stream,
+        .direction = directions[given <= PEER ? given : 0],
+        .host_memory = from[5] == PINNED || from[6] == PINNED ? ST_LOG_PINNED : ST_LOG_PAGEABLE};
 }
 
-static void take_external(const st_cupti_external *external)
+/* value 4, bytes 8 */
+static void draft_set(const char *from, st_activity_draft *into)
 {
-    product *of = &products[external->pushed % MOST_PRODUCTS];
-    if (external->pushed == 0 || of->number != external->pushed)
+    st_log_record *record = &into->record;
+    record->kind = ST_LOG_SET;
+    record->flags = ST_LOG_ASYNC;
+    record->copy = (st_log_copy){.bytes = long_word(from, 8),
+                                 .stream = into->stream,
+                                 .direction = ST_LOG_DEVICE_TO_DEVICE,
+                                 .from = word(from, 4)};
+}
+
+/* event 16 */
+static void draft_event(const char *from, st_activity_draft *into)
+{
+    st_log_record *record = &into->record;
+    record->kind = ST_LOG_EVENT_RECORD;
+    record->event = (st_log_event){.event = word(from, 16), .stream = into->stream};
+}
+
+/* priority 12, flag 16 */
+static void draft_stream(const char *from, st_activity_draft *into)
+{
+    st_log_record *record = &into->record;
+    static const uint16_t flags[] = {[2] = ST_LOG_NON_BLOCKING, [3] = ST_LOG_DEFAULT};
+    const uint32_t flag = word(from, 16);
+    record->kind = ST_LOG_STREAM_CREATE;
+    record->flags = flag < ST_COUNT(flags) ? flags[flag] : 0;
+    record->stream = (st_log_stream){.stream = into->stream, .priority = (int32_t)word(from, 12)};
+}
+
+/* type 4, event 36 */
+static void draft_wait(const char *from, st_activity_draft *into)
+{
+    st_log_record *record = &into->record;
+    static const uint16_t kinds[] = {ST_LOG_NONE, ST_LOG_EVENT_SYNC, ST_LOG_EVENT_WAIT,
+                                     ST_LOG_STREAM_SYNC, ST_LOG_DEVICE_SYNC};
+    const uint32_t type = word(from, 4);
+    record->kind = type < ST_COUNT(kinds) ? kinds[type] : ST_LOG_NONE;
+    if (record->kind == ST_LOG_STREAM_SYNC)
+        record->stream.stream = into->stream;
+    else if (record->kind != ST_LOG_DEVICE_SYNC)
+        record->event = (st_log_event){.event = word(from, 36), .stream = into->stream};
+}
+
+/* operation 4, kind of memory 8, address 16, bytes 24 */
+static void draft_memory(const char *from, st_activity_draft *into)
+{
+    st_log_record *record = &into->record;
+    enum { ALLOCATION = 1, DEVICE = 3, MANAGED = 5 };
+    const uint32_t memory = word(from, 8);
+    const uint64_t bytes = long_word(from, 24);
+    if (record->device >= MOST_DEVICES || (memory != DEVICE && memory != MANAGED))
         return;
-    st_log_record record = {
-        .kind = ST_LOG_GEMM, .flags = of->logged ? ST_LOG_FURTHER : 0, .gemm = of->gemm};
+    uint64_t *live = &live_bytes[record->device];
+    const bool more = word(from, 4) == ALLOCATION;
+    *live = more ? *live + bytes : *live - (bytes < *live ? bytes : *live);
+    record->kind = more ? ST_LOG_MALLOC : ST_LOG_FREE;
+    record->memory = (st_log_memory){.pointer = long_word(from, 16),
+                                     .bytes = bytes,
+                                     .charged_bytes = bytes,
+                                     .live_bytes = *live,
+                                     .stream = ST_LOG_NO_STREAM,
+                                     .memory = memory == MANAGED ? ST_LOG_MANAGED : ST_LOG_DEVICE};
+}
+
+/* what the thread had pushed when it made the call 8 */
+static void draft_product(const char *from, st_activity_draft *into)
+{
+    st_log_record *record = &into->record;
+    const uint64_t pushed = long_word(from, 8);
+    product *of = &products[pushed % MOST_PRODUCTS];
+    if (pushed == 0 || of->number != pushed)
+        return;
+    record->kind = ST_LOG_GEMM;
+    record->flags = of->logged ? ST_LOG_FURTHER : 0;
+    record->gemm = of->gemm;
     of->logged = true;
-    keep_measured(&record, zero, zero,
-                  &(st_log_measured){.correlation = external->correlation, .product = of->number});
+    into->measured.product = of->number;
 }
+
+const st_activity st_activities[] = {
+    {RUNTIME, 8, 16, 0, 0, 0, 32, draft_call, "CUPTI does not report runtime calls"},
+    {DRIVER, 8, 16, 0, 0, 0, 32, draft_call, "CUPTI does not report driver calls"},
+    {KERNEL, 16, 24, 40, 44, 48, 92, draft_kernel, "CUPTI does not measure kernels"},
+    {MEMCPY, 16, 24, 32, 36, 40, 44, draft_copy, "CUPTI does not measure copies"},
+    {MEMCPY_PEER, 16, 24, 32, 36, 40, 60, draft_copy, "CUPTI does not measure copies between GPUs"},
+    {MEMSET, 16, 24, 32, 36, 40, 44, draft_set, "CUPTI does not measure fills"},
+    {STREAM, 0, 0, 0, 4, 8, 20, draft_stream, "CUPTI does not report streams"},
+    {EVENT, 0, 0, 0, 8, 12, 4, draft_event, "CUPTI does not report events"},
+    {SYNCHRONIZATION, 8, 16, 0, 28, 32, 24, draft_wait, "CUPTI does not report synchronization"},
+    {MEMORY, 32, 32, 52, 0, 0, 12, draft_memory, "CUPTI does not report memory"},
+    {EXTERNAL, 0, 0, 0, 0, 0, 16, draft_product,
+     "CUPTI does not report kernels of matrix products"},
+    {0},
+};
 
 /* ---- the log ---- */
 
@@ -258,69 +295,29 @@ bool st_activities_open(const char *path, const st_log_header *header, uint64_t 
     return open;
 }
 
-void st_activities_take(const void *record)
+void st_activities_take(const void *taken)
 {
+    const char *from = taken;
+    const uint32_t kind = word(from, 0);
+    const st_activity *of = st_activities;
+    while (of->draft != NULL && of->kind != kind)
+        of++;
     pthread_mutex_lock(&lock);
-    if (log_file != NULL) {
-        uint32_t kind;
-        memcpy(&kind, record, sizeof kind);
-        switch (kind) {
-        case ST_CUPTI_DRIVER:
-        case ST_CUPTI_RUNTIME:
-            take_api(record);
-            break;
-        case ST_CUPTI_KERNEL:
-            take_kernel(record);
-            break;
-        case ST_CUPTI_MEMCPY:
-        case ST_CUPTI_MEMCPY_PEER:
-            take_copy(record);
-            break;
-        case ST_CUPTI_MEMSET: {
-            const st_cupti_set *set = record;
-            st_log_record set_record = {
-                .kind = ST_LOG_SET, .device = (uint16_t)set->device, .flags = ST_LOG_ASYNC};
-            set_record.copy = (st_log_copy){.bytes = set->bytes,
-                                            .stream = set->stream,
-                                            .direction = ST_LOG_DEVICE_TO_DEVICE,
-                                            .from = set->value};
-            learn_device(set->context, set->device);
-            keep_task(&set_record, set->start_ns, set->end_ns, set->correlation);
-            break;
-        }
-        case ST_CUPTI_EVENT: {
-            const st_cupti_event *event = record;
-            st_log_record event_record = {.kind = ST_LOG_EVENT_RECORD,
-                                          .device = device_of(event->context)};
-            event_record.event = (st_log_event){.event = event->event, .stream = event->stream};
-            keep_task(&event_record, zero, zero, event->correlation);
-            break;
-        }
-        case ST_CUPTI_STREAM: {
-            const st_cupti_stream *stream = record;
-            st_log_record stream_record = {.kind = ST_LOG_STREAM_CREATE,
-                                           .device = device_of(stream->context)};
-            stream_record.stream =
-                (st_log_stream){.stream = stream->stream, .priority = (int32_t)stream->priority};
-            if (stream->flag == STREAM_NON_BLOCKING)
-                stream_record.flags = ST_LOG_NON_BLOCKING;
-            if (stream->flag == STREAM_DEFAULT)
-                stream_record.flags = ST_LOG_DEFAULT;
-            keep_task(&stream_record, zero, zero, stream->correlation);
-            break;
-        }
-        case ST_CUPTI_SYNCHRONIZATION:
-            take_wait(record);
-            break;
-        case ST_CUPTI_EXTERNAL:
-            take_external(record);
-            break;
-        case ST_CUPTI_MEMORY:
-            take_memory(record);
-            break;
-        default:
-            break;
-        }
+    if (log_file != NULL && of->draft != NULL) {
+        st_activity_draft draft = {.measured.correlation = word(from, of->correlation)};
+        st_log_record *record = &draft.record;
+        const uint32_t context = of->context != 0 ? word(from, of->context) : MOST_CONTEXTS;
+        if (of->device != 0)
+            record->device = (uint16_t)word(from, of->device);
+        else if (context < MOST_CONTEXTS)
+            record->device = context_devices[context];
+        if (of->device != 0 && context < MOST_CONTEXTS)
+            context_devices[context] = record->device;
+        draft.stream = of->stream != 0 ? word(from, of->stream) : 0;
+        of->draft(from, &draft);
+        if (record->kind != ST_LOG_NONE)
+            keep_measured(record, of->start != 0 ? long_word(from, of->start) : zero,
+                          of->end != 0 ? long_word(from, of->end) : zero, &draft.measured);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -135,26 +135,10 @@ static void finish(void)
 
 static void enable_all(void)
 {
-    static const struct {
-        uint32_t kind;
-        const char *refused;
-    } kinds[] = {
-        {ST_CUPTI_RUNTIME, "CUPTI does not report runtime calls"},
-        {ST_CUPTI_DRIVER, "CUPTI does not report driver calls"},
-        {ST_CUPTI_KERNEL, "CUPTI does not measure kernels"},
-        {ST_CUPTI_MEMCPY, "CUPTI does not measure copies"},
-        {ST_CUPTI_MEMCPY_PEER, "CUPTI does not measure copies between GPUs"},
-        {ST_CUPTI_MEMSET, "CUPTI does not measure fills"},
-        {ST_CUPTI_STREAM, "CUPTI does not report streams"},
-        {ST_CUPTI_EVENT, "CUPTI does not report events"},
-        {ST_CUPTI_SYNCHRONIZATION, "CUPTI does not report synchronization"},
-        {ST_CUPTI_MEMORY, "CUPTI does not report memory"},
-        {ST_CUPTI_EXTERNAL, "CUPTI does not report kernels of matrix products"},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        int error = cupti.enable(kinds[i].kind);
+    for (const st_activity *of = st_activities; of->draft != NULL; of++) {
+        int error = cupti.enable(of->kind);
         if (error != 0)
-            st_activities_refused(kinds[i].refused, error);
+            st_activities_refused(of->refused, error);
     }
     /* What is killed has its last half second missing. */
     (void)cupti.flush_period(FLUSH_MS);

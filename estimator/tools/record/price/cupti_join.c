@@ -16,15 +16,12 @@ typedef struct measured_call {
 /* Tasks of a GPU and parts of products, in order of their calls' numbers. */
 typedef struct joiner {
     st_run *run;
-    st_worker *worker;
     measured_call *tasks;
     size_t task_count;
     measured_call *parts;
     size_t part_count;
     st_worker_call *joined;
     size_t joined_count;
-    bool *is_default; /* by stream number below MOST_STREAMS */
-    size_t measured_count;
 } task_joiner;
 
 enum { MOST_STREAMS = 4096 };
@@ -133,17 +130,17 @@ static void join_call(task_joiner *joiner, const st_worker_call *call, uint32_t 
 
 void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads, uint64_t *lost)
 {
-    task_joiner joiner = {.run = run, .worker = worker};
+    task_joiner joiner = {.run = run};
+    bool any = false;
     for (size_t i = 0; i < worker->call_count; i++)
-        joiner.measured_count += worker->calls[i].times != 0;
-    if (joiner.measured_count == 0)
+        any = any || worker->calls[i].times != 0;
+    if (!any)
         return;
+    bool is_default[MOST_STREAMS] = {0};
     joiner.tasks = st_arena_alloc(run->arena, worker->call_count + 1, sizeof *joiner.tasks);
-    joiner.parts =
-        st_arena_alloc(joiner.run->arena, joiner.worker->call_count + 1, sizeof *joiner.parts);
-    joiner.is_default = st_arena_alloc(joiner.run->arena, MOST_STREAMS, sizeof *joiner.is_default);
-    for (size_t i = 0; i < joiner.worker->call_count; i++) {
-        st_worker_call *call = &joiner.worker->calls[i];
+    joiner.parts = st_arena_alloc(run->arena, worker->call_count + 1, sizeof *joiner.parts);
+    for (size_t i = 0; i < worker->call_count; i++) {
+        st_worker_call *call = &worker->calls[i];
         const measured_call measured = {call, &run->times[call->times]};
         if (is_task(run, call) && call->record->kind == ST_LOG_GEMM)
             joiner.parts[joiner.part_count++] = measured;
@@ -152,13 +149,13 @@ void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threa
         bool names = call->record->kind == ST_LOG_STREAM_CREATE &&
                      (call->record->flags & ST_LOG_DEFAULT) != 0;
         if (names && call->record->stream.stream < MOST_STREAMS)
-            joiner.is_default[call->record->stream.stream] = true;
+            is_default[call->record->stream.stream] = true;
     }
     st_sort(joiner.tasks, joiner.task_count, sizeof *joiner.tasks, order_tasks);
     st_sort(joiner.parts, joiner.part_count, sizeof *joiner.parts, order_tasks);
     give_products(&joiner);
-    for (size_t i = 0; i < joiner.worker->call_count; i++) {
-        const st_worker_call *call = &joiner.worker->calls[i];
+    for (size_t i = 0; i < worker->call_count; i++) {
+        const st_worker_call *call = &worker->calls[i];
         if (call->times == 0)
             (void)ST_APPEND(run->arena, joiner.joined, joiner.joined_count, *call);
         else if (!is_task(run, call)) /* parts are gone with that */
@@ -170,7 +167,7 @@ void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threa
     for (size_t i = 0; i < joiner.joined_count; i++) {
         st_log_record record = *joiner.joined[i].record;
         const uint32_t *stream = st_record_stream(&record);
-        if (stream == NULL || *stream >= MOST_STREAMS || !joiner.is_default[*stream])
+        if (stream == NULL || *stream >= MOST_STREAMS || !is_default[*stream])
             continue;
         memset((char *)&record + ((const char *)stream - (const char *)&record), 0, sizeof *stream);
         joiner.joined[i].record = st_run_record(run, &record);
