@@ -243,35 +243,23 @@ static void list_tasks(finder *f, st_arena *arena)
             st_order_launch_ns(&order, i) >= order.start_ns)
             keys[f->count++] = (st_launch){st_order_launch_ns(&order, i), i};
     qsort(keys, f->count, sizeof *keys, st_launch_compare);
-    int64_t next_step_ns = INT64_MIN;
+    uint32_t steps = 0;
     int64_t optimizes_until_ns = INT64_MIN;
     size_t next = 0;
     for (size_t i = 0; i < f->count; i++) {
         const st_trace_event *task = &trace->events[keys[i].event];
         for (; next < trace->event_count && trace->events[next].start_ns <= keys[i].launch_ns;
-             next++)
-            if (trace->events[next].kind == ST_TRACE_RANGE &&
-                st_trace_end_ns(&trace->events[next]) > optimizes_until_ns)
-                optimizes_until_ns = st_trace_end_ns(&trace->events[next]);
+             next++) {
+            const st_trace_event *event = &trace->events[next];
+            steps += event->kind == ST_TRACE_STEP;
+            if (event->kind == ST_TRACE_RANGE && st_trace_end_ns(event) > optimizes_until_ns)
+                optimizes_until_ns = st_trace_end_ns(event);
+        }
         f->optimizes[i] =
             task->class_ == ST_TRACE_OPTIMIZER || keys[i].launch_ns < optimizes_until_ns;
         f->tasks[i] = keys[i].event;
-        f->names[i] = trace->events[keys[i].event].name;
-        /* Few steps: counted anew only where the time of the last count has passed a mark. */
-        if (i == 0 || keys[i].launch_ns >= next_step_ns) {
-            const int64_t time_ns = keys[i].launch_ns;
-            uint32_t count = 0;
-            for (size_t j = 0; j < trace->event_count && trace->events[j].start_ns <= time_ns; j++)
-                count += trace->events[j].kind == ST_TRACE_STEP;
-            f->segments[i] = count;
-            next_step_ns = INT64_MAX;
-            for (size_t k = 0; k < trace->event_count && next_step_ns == INT64_MAX; k++)
-                if (trace->events[k].kind == ST_TRACE_STEP &&
-                    trace->events[k].start_ns > keys[i].launch_ns)
-                    next_step_ns = trace->events[k].start_ns;
-        } else {
-            f->segments[i] = f->segments[i - 1];
-        }
+        f->names[i] = task->name;
+        f->segments[i] = steps;
     }
     /* Layers lie between the messages of a pipeline; each message is a run of its own. */
     uint32_t messages = 0;
@@ -399,7 +387,8 @@ void st_repeats_find(const st_trace *trace, st_repeats_ask asked, st_arena *aren
                 length++;
                 continue;
             }
-            keep_run(&f, i, length, period);
+            if (length > 0)
+                keep_run(&f, i, length, period);
             length = 0;
         }
         if (f.count > period)

@@ -132,16 +132,19 @@ static void add_up(summer *s)
     count_links(s);
     summary->steps =
         st_xalloc(s->arena, trace->kind_counts[ST_TRACE_STEP] + 1, sizeof *summary->steps);
+    size_t over = 0; /* tasks that end before the step and all later ones begin */
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
         if (event->kind != ST_TRACE_STEP)
             continue;
+        while (over < s->interval_count && s->intervals[over].end_ns <= event->start_ns)
+            over++;
         st_trace_step *step = &summary->steps[summary->step_count++];
         *step = (st_trace_step){.name = trace->names[event->name],
                                 .start_ns = event->start_ns - summary->window_start_ns,
                                 .duration_ns = event->duration_ns};
-        st_busy_breakdown(s->intervals, s->interval_count, event->start_ns, st_trace_end_ns(event),
-                          &step->time);
+        st_busy_breakdown(s->intervals + over, s->interval_count - over, event->start_ns,
+                          st_trace_end_ns(event), &step->time);
     }
 }
 

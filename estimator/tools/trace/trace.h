@@ -540,7 +540,8 @@ typedef struct st_trace_change {
     /* From a job's sheet and plugins: model.hidden, model.ffn, model.heads and batch.micro, and
      * parallel.tp unless `approximate`, need it. */
     st_trace_growth growth;
-    bool keep_times; /* hand out when each task runs */
+    bool keep_times;   /* hand out when each task runs */
+    bool skips_layers; /* speeds change alone, and nobody asks how many layers there are */
 } st_trace_change;
 
 /* One of several devices of a rank, an index. */

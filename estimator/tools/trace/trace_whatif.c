@@ -185,6 +185,8 @@ typedef struct ranker {
     st_trace_ranking *made;
 } ranker;
 
+ST_COMPARE(compare_names, st_trace_tally, ST_BY_TEXT(name));
+
 ST_COMPARE(compare_times, st_trace_tally, ST_FALLING(total_ns) ST_BY_TEXT(name));
 
 ST_COMPARE(compare_gains, st_trace_gain, ST_FALLING(saved_ns) ST_BY_TEXT(what));
@@ -198,21 +200,23 @@ static void add(ranker *k, const char *what, const char *change, int64_t time_ns
 /* Kernels of all ranks by name; communication counts as a class alone, as ranks wait in it. */
 static void tally_kernels(ranker *k, st_trace_tally **kernels, size_t *count, int64_t *classes_ns)
 {
+    size_t listed = 0;
     for (size_t r = 0; r < k->set->count; r++) {
         st_trace_summary summary;
         st_trace_summarize(k->set->ranks[r], k->arena, &summary);
         for (size_t i = 0; i < ST_TRACE_CLASSES; i++)
             classes_ns[i] = st_add_ns(classes_ns[i], summary.classes[i].total_ns);
-        for (size_t i = 0; i < summary.kernel_count; i++) {
-            size_t at = 0;
-            while (at < *count && strcmp((*kernels)[at].name, summary.kernels[i].name) != 0)
-                at++;
-            if (at < *count)
-                (*kernels)[at].total_ns =
-                    st_add_ns((*kernels)[at].total_ns, summary.kernels[i].total_ns);
-            else
-                ST_XAPPEND(k->arena, *kernels, *count, summary.kernels[i]);
-        }
+        for (size_t i = 0; i < summary.kernel_count; i++)
+            ST_XAPPEND(k->arena, *kernels, listed, summary.kernels[i]);
+    }
+    if (listed > 0)
+        qsort(*kernels, listed, sizeof **kernels, compare_names);
+    for (size_t i = 0; i < listed; i++) {
+        st_trace_tally *last = *count > 0 ? &(*kernels)[*count - 1] : NULL;
+        if (last != NULL && strcmp(last->name, (*kernels)[i].name) == 0)
+            last->total_ns = st_add_ns(last->total_ns, (*kernels)[i].total_ns);
+        else
+            (*kernels)[(*count)++] = (*kernels)[i];
     }
 }
 
@@ -265,7 +269,7 @@ st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top,
         st_trace_graph *graph = NULL;
         st_trace_outcome outcome;
         st_arena *one_arena = st_xarena();
-        st_trace_change change = {.sets = &gain->change, .set_count = 1};
+        st_trace_change change = {.sets = &gain->change, .set_count = 1, .skips_layers = true};
         status = st_trace_graph_make(k.set, &graph, k.errors);
         if (status == ST_OK)
             status = st_trace_whatif(graph, &change, one_arena, &outcome, k.errors);

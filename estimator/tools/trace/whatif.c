@@ -689,7 +689,8 @@ static void run(st_whatif *w, const st_trace_change *change)
             st_whatif_find_stages(w);
         if (w->status == ST_OK)
             st_whatif_check_stages(w);
-        if (w->status == ST_OK)
+        w->repeats = st_xalloc(w->arena, w->graph->set->count, sizeof *w->repeats);
+        if (w->status == ST_OK && !change->skips_layers)
             st_whatif_find_layers(w);
         if (w->status == ST_OK)
             st_whatif_check_job(w);

@@ -432,7 +432,6 @@ void st_whatif_find_layers(st_whatif *w)
     /* The passes of a recorded pipeline are found by its messages. */
     bool passes = (w->values.set[ST_WHATIF_PP] > 0 || w->values.set[ST_WHATIF_MICROS] > 0) &&
                   w->stages.count <= 1;
-    w->repeats = st_xalloc(w->arena, rank_count(w), sizeof *w->repeats);
     find_ranks(w, given);
     if (w->status == ST_OK && passes && st_whatif_adds_micros(w))
         passes = !st_whatif_find_micros(w);
