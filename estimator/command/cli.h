@@ -123,6 +123,10 @@ typedef struct cli_example {
     const char *doc;
 } cli_example;
 
+/* clang-format off */
+#define CLI_EXAMPLES(...) (const cli_example[]) {__VA_ARGS__, {NULL, NULL}}
+/* clang-format on */
+
 typedef struct cli_run cli_run;
 typedef struct cli_recorded cli_recorded;
 

@@ -26,6 +26,8 @@ typedef struct reader {
     size_t part; /* of a file of several ranks: the one that is read, from 1 on */
     bool has_events;
     bool is_execution_trace;
+    char misspelt[32]; /* may be meant for the events; and where its value begins */
+    st_place misspelt_at;
     st_status status;  /* of errors that did not stop the reading */
     uint64_t negative; /* events left out, as below */
     uint64_t incomplete;
@@ -593,6 +595,9 @@ static bool read_object(reader *r, const wanted *list, size_t count)
     return st_scan_ok(&r->scan);
 }
 
+/* Members that hold events. */
+static const char *const event_lists[] = {"traceEvents", "rocprofiler-sdk-tool"};
+
 static bool read_top_member(reader *r, st_scan_span key);
 
 /* A member of each, from what would be the top of its own file. */
@@ -610,9 +615,27 @@ static bool read_part(reader *r)
     return st_scan_ok(&r->scan);
 }
 
+static bool read_first_gpu(reader *r)
+{
+    bool started = false;
+    if (st_scan_peek(&r->scan) != '[')
+        return st_scan_skip(&r->scan);
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    for (size_t i = 0; st_scan_item(&r->scan, &started); i++) {
+        const wanted list[] = {
+            {"name", NULL, &r->store->trace.gpu},
+            {"numSms", &r->store->trace.sm_count, NULL},
+        };
+        if (!(i == 0 ? read_object(r, list, 2) : st_scan_skip(&r->scan)))
+            return false;
+    }
+    return st_scan_ok(&r->scan);
+}
+
 static bool read_top_member(reader *r, st_scan_span key)
 {
-    char name[32];
+    char name[sizeof r->misspelt];
     st_trace *trace = &r->store->trace;
     size_t length = key.length < sizeof name ? key.length : sizeof name - 1;
     memcpy(name, st_scan_text(&r->scan, key), length);
@@ -622,14 +645,13 @@ static bool read_top_member(reader *r, st_scan_span key)
         return read_events(r);
     if (strcmp(name, ST_TRACE_PARTS) == 0) {
         bool started = false;
-        st_trace *part_trace = &r->store->trace;
-        if (part_trace->parts > 0)
+        if (trace->parts > 0)
             return st_scan_fail(&r->scan, ST_ERR_NAME, "'" ST_TRACE_PARTS "' is given twice") ==
                    ST_OK;
         if (!st_scan_enter(&r->scan, '['))
             return false;
         while (st_scan_item(&r->scan, &started))
-            if (!(++part_trace->parts == r->part ? read_part(r) : st_scan_skip(&r->scan)))
+            if (!(++trace->parts == r->part ? read_part(r) : st_scan_skip(&r->scan)))
                 return false;
         return st_scan_ok(&r->scan);
     }
@@ -645,35 +667,27 @@ static bool read_top_member(reader *r, st_scan_span key)
     }
     if (strcmp(name, "distributedInfo") == 0) {
         const wanted list[] = {
-            {"rank", &r->store->trace.rank, NULL},
-            {"world_size", &r->store->trace.world_size, NULL},
+            {"rank", &trace->rank, NULL},
+            {"world_size", &trace->world_size, NULL},
         };
         return read_object(r, list, 2);
     }
-    if (strcmp(name, "deviceProperties") == 0) {
-        bool started = false;
-        if (st_scan_peek(&r->scan) != '[')
-            return st_scan_skip(&r->scan);
-        if (!st_scan_enter(&r->scan, '['))
-            return false;
-        for (size_t i = 0; st_scan_item(&r->scan, &started); i++) {
-            const wanted list[] = {
-                {"name", NULL, &trace->gpu},
-                {"numSms", &trace->sm_count, NULL},
-            };
-            if (!(i == 0 ? read_object(r, list, 2) : st_scan_skip(&r->scan)))
-                return false;
-        }
-        return st_scan_ok(&r->scan);
-    }
+    if (strcmp(name, "deviceProperties") == 0)
+        return read_first_gpu(r);
     r->is_execution_trace = r->is_execution_trace || strcmp(name, "nodes") == 0;
     const wanted base = {"baseTimeNanoseconds", &trace->base_ns, NULL};
     const wanted unit = {"displayTimeUnit", NULL, &trace->unit};
     const wanted *found = strcmp(name, base.key) == 0   ? &base
                           : strcmp(name, unit.key) == 0 ? &unit
                                                         : NULL;
-    if (found == NULL)
+    if (found == NULL) {
+        if (r->misspelt[0] == '\0' &&
+            st_nearest(name, event_lists, ST_COUNT(event_lists)) != NULL) {
+            memcpy(r->misspelt, name, sizeof name);
+            r->misspelt_at = st_scan_place(&r->scan);
+        }
         return st_scan_skip(&r->scan);
+    }
     st_scan_hold(&r->scan);
     return read_wanted(r, found);
 }
@@ -749,10 +763,30 @@ static void warn_left_out(reader *r)
     }
 }
 
+static st_status fail_without_events(reader *r)
+{
+    if (r->is_execution_trace)
+        return st_fail(r->errors, ST_ERR_NAME, st_scan_place(&r->scan),
+                       "this is an execution trace of PyTorch, which has no times" ST_HINT
+                       "give the file that the profiler wrote, or price it: 'steptime trace "
+                       "chakra FILE --gpu GPU'");
+    if (r->misspelt[0] != '\0')
+        return st_fail(r->errors, ST_ERR_NAME, r->misspelt_at,
+                       "no events: the file has an unknown member '%s'" ST_HINT "%s", r->misspelt,
+                       st_nearest(r->misspelt, event_lists, ST_COUNT(event_lists)));
+    return st_fail(r->errors, ST_ERR_NAME, st_scan_place(&r->scan),
+                   "no events: the file has no list 'traceEvents'");
+}
+
 static st_status judge(reader *r, bool whole)
 {
     if (r->scan.status != ST_OK)
         return r->scan.status;
+    if (whole && !r->has_events && st_scan_peek(&r->scan) == '{')
+        return st_fail(r->errors, ST_ERR_SYNTAX, st_scan_place(&r->scan),
+                       "a second object, as in JSON lines" ST_EXPECTED
+                       "one list of events, or one object with 'traceEvents'" ST_HINT
+                       "make a list of the lines: 'jq -s . FILE'");
     if (whole)
         (void)st_scan_end(&r->scan);
     if (r->scan.status != ST_OK)
@@ -760,14 +794,7 @@ static st_status judge(reader *r, bool whole)
     if (r->scan.base + r->scan.used == 0 && !st_bytes_cut(r->scan.bytes))
         return st_fail(r->errors, ST_ERR_SYNTAX, st_scan_place(&r->scan), "the file is empty");
     if (whole && !r->has_events)
-        return st_fail(r->errors, ST_ERR_NAME, st_scan_place(&r->scan), "%s" ST_HINT "%s",
-                       r->is_execution_trace
-                           ? "this is an execution trace of PyTorch, which has no times"
-                           : "no events: the file has no list 'traceEvents'",
-                       r->is_execution_trace
-                           ? "give the file that the profiler wrote, or price it: 'steptime trace "
-                             "chakra FILE --gpu GPU'"
-                           : "");
+        return fail_without_events(r);
     int64_t *base_ns = &r->store->trace.base_ns;
     if ((*base_ns > INT64_MAX / 4 || *base_ns < -1) && !r->partial)
         return st_fail(r->errors, ST_ERR_VALUE, st_scan_place(&r->scan),

@@ -49,6 +49,10 @@ static st_status check_ending(const char *path, st_errors *errors)
         {".nsys-rep", "a report of Nsight Systems", "nsys export --type sqlite FILE"},
         {".qdrep", "a report of Nsight Systems", "nsys export --type sqlite FILE"},
         {".rpd", "a database of rocmProfileData", "rpd2tracing.py FILE OUTPUT.json"},
+        {".zst", "a file in Zstandard's compression", "zstd -d FILE"},
+        {".bz2", "a file in bzip2's compression", "bunzip2 FILE"},
+        {".xz", "a file in xz's compression", "xz -d FILE"},
+        {".zip", "an archive", "unzip FILE"},
     };
     for (size_t i = 0; i < ST_COUNT(others); i++)
         if (st_ends_in(path, others[i].ending) && access(path, F_OK) == 0)

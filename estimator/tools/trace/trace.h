@@ -537,11 +537,10 @@ typedef struct st_trace_change {
     bool approximate; /* allow what a trace does not show: another tensor-parallel size */
     const st_trace_collective_model *model; /* NULL: collectives grow as rings do */
     const st_trace_kernel_ratios *ratios;   /* NULL: kernels run on the recorded GPU */
-    /* From a job's sheet and plugins: model.hidden, model.ffn, model.heads and batch.micro, and
-     * parallel.tp unless `approximate`, need it. */
+    /* From a job's sheet and plugins; keys of shapes need it, parallel.tp unless `approximate`. */
     st_trace_growth growth;
     bool keep_times;   /* hand out when each task runs */
-    bool skips_layers; /* speeds change alone, and nobody asks how many layers there are */
+    bool skips_layers; /* speeds change alone, and nobody asks for the layers */
 } st_trace_change;
 
 /* One of several devices of a rank, an index. */

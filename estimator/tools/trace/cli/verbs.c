@@ -51,14 +51,6 @@ static const cli_option export_rows[] = {
     CLI_END,
 };
 
-static const cli_example export_examples[] = {
-    {"steptime trace export traces/ -o step.json.gz", "open it in ui.perfetto.dev"},
-    {"steptime trace export traces/ --critical -o path.json", "with the critical path"},
-    {"steptime trace export traces/ --set speed.gemm=2 --folder faster/",
-     "the step as it would be"},
-    {NULL, NULL},
-};
-
 /* ---- when tasks run ---- */
 
 static st_status replay_times(cli_run *run, st_trace_graph *graph, bool delays,
@@ -177,7 +169,11 @@ static const cli_verb verb_export = {
         "reads it. It has all events of the recording, with their times after a change. Several "
         "ranks become one file with a process for each, or with --folder one file for each. A name "
         "that ends in .gz compresses it.",
-    .examples = export_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace export traces/ -o step.json.gz", "open it in ui.perfetto.dev"},
+        {"steptime trace export traces/ --critical -o path.json", "with the critical path"},
+        {"steptime trace export traces/ --set speed.gemm=2 --folder faster/",
+         "the step as it would be"}),
     .options = export_rows,
     .options_bytes = sizeof(export_options),
     .run = run_export,
@@ -206,28 +202,9 @@ static const cli_option summary_rows[] = {
     CLI_END,
 };
 
-static const cli_example summary_examples[] = {
-    {"steptime trace summary rank0.pt.trace.json.gz", "one rank"},
-    {"steptime trace summary traces/ --json", "every rank in a folder"},
-    {"steptime trace summary traces/ --steps 2..4", "what runs in these steps"},
-    {"steptime trace summary cut.json --partial", "a file that ends in the middle"},
-    {NULL, NULL},
-};
-
 static const cli_option graph_rows[] = {
     CLI_ROWS_TRACES,
     CLI_END,
-};
-
-static const cli_example graph_examples[] = {
-    {"steptime trace graph traces/", "how many dependencies are certain"},
-    {NULL, NULL},
-};
-
-static const cli_example replay_examples[] = {
-    {"steptime trace replay traces/", "every rank of a job, collectives coupled"},
-    {"steptime trace replay rank0.json.gz --json", "one rank alone"},
-    {NULL, NULL},
 };
 
 static st_status view_summary(cli_run *run, const cli_recorded *recorded, st_result *result)
@@ -267,7 +244,7 @@ static const cli_verb verb_graph = {
     .doc = "Builds the task graph of the ranks and counts its dependencies: exact where the trace "
            "has ids for them, inferred from the order of calls where it has none, contradicted, "
            "and left out, where the recorded times rule an inferred one out.",
-    .examples = graph_examples,
+    .examples = CLI_EXAMPLES({"steptime trace graph traces/", "how many dependencies are certain"}),
     .options = graph_rows,
 };
 
@@ -278,7 +255,9 @@ static const cli_verb verb_replay = {
     .doc = "Replays the ranks together, with coupled collectives, and compares the breakdown of "
            "time with the recording: with the unexplained delays of tasks, and by dependencies "
            "alone. The right length alone proves little: docs/traces.md explains why.",
-    .examples = replay_examples,
+    .examples =
+        CLI_EXAMPLES({"steptime trace replay traces/", "every rank of a job, collectives coupled"},
+                     {"steptime trace replay rank0.json.gz --json", "one rank alone"}),
     .options = graph_rows,
 };
 
@@ -290,7 +269,11 @@ static const cli_verb verb_summary = {
            "each rank where the time of the GPU went, its kernels by class, its steps and its "
            "longest kernels. In a folder, it reads every such file. docs/traces.md explains the "
            "numbers.",
-    .examples = summary_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace summary rank0.pt.trace.json.gz", "one rank"},
+        {"steptime trace summary traces/ --json", "every rank in a folder"},
+        {"steptime trace summary traces/ --steps 2..4", "what runs in these steps"},
+        {"steptime trace summary cut.json --partial", "a file that ends in the middle"}),
     .options = summary_rows,
     .options_bytes = sizeof(summary_options),
 };
@@ -327,23 +310,6 @@ static const cli_option idle_rows[] = {
     CLI_ROW_STEPS,
     CLI_ROWS_TRACES,
     CLI_END,
-};
-
-static const cli_example idle_examples[] = {
-    {"steptime trace idle rank0.json.gz", "why the GPU and its streams are idle"},
-    {"steptime trace idle traces/ --steps 2..4", "only in steps 2 to 4 of each rank"},
-    {NULL, NULL},
-};
-
-static const cli_example kernels_examples[] = {
-    {"steptime trace kernels traces/ --top 50", "the 50 longest over all ranks"},
-    {"steptime trace kernels rank0.json.gz --csv -o kernels.csv", "for a spreadsheet"},
-    {NULL, NULL},
-};
-
-static const cli_example collectives_examples[] = {
-    {"steptime trace collectives traces/", "bandwidths, and which ranks the others wait for"},
-    {NULL, NULL},
 };
 
 static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result *result)
@@ -399,12 +365,6 @@ static const cli_option roofline_rows[] = {
     CLI_END,
 };
 
-static const cli_example roofline_examples[] = {
-    {"steptime trace roofline traces/", "which shapes take longer than they must"},
-    {"steptime trace roofline rank0.json.gz --gpu h100-sxm --csv", "for a spreadsheet"},
-    {NULL, NULL},
-};
-
 /* The file of a GPU: what the user says, or the first recording that names a known one. */
 static st_status find_gpu(cli_run *run, const st_trace_set *set, const char *said,
                           const char **file)
@@ -458,7 +418,9 @@ static const cli_verb verb_roofline = {
            "the sheet kernels achieves on this GPU and of the data sheet's peak rates, and the "
            "time above the achievable, which is what a faster kernel could gain. Needs "
            "record_shapes=True.",
-    .examples = roofline_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace roofline traces/", "which shapes take longer than they must"},
+        {"steptime trace roofline rank0.json.gz --gpu h100-sxm --csv", "for a spreadsheet"}),
     .options = roofline_rows,
     .options_bytes = sizeof(roofline_options),
 };
@@ -487,7 +449,9 @@ static const cli_verb verb_idle = {
         "(communication), without lags of launches (launch), and without what has no known reason "
         "(unknown). Their sum and what is left of the idle time are shown. --simple divides gaps "
         "between these instead. Queue lengths and launch delays follow.",
-    .examples = idle_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace idle rank0.json.gz", "why the GPU and its streams are idle"},
+        {"steptime trace idle traces/ --steps 2..4", "only in steps 2 to 4 of each rank"}),
     .options = idle_rows,
     .options_bytes = sizeof(idle_options),
 };
@@ -499,7 +463,9 @@ static const cli_verb verb_kernels = {
     .doc =
         "Number, total, mean, least and most time of each kernel, copy and fill by its full name, "
         "and on which rank it takes longest.",
-    .examples = kernels_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace kernels traces/ --top 50", "the 50 longest over all ranks"},
+        {"steptime trace kernels rank0.json.gz --csv -o kernels.csv", "for a spreadsheet"}),
     .options = kernels_rows,
     .options_bytes = sizeof(kernels_options),
 };
@@ -512,7 +478,8 @@ static const cli_verb verb_collectives = {
            "the arrival of the last rank on with its algorithm and bus bandwidth (as nccl-tests "
            "count them), and the skew between the first and the last arrival. Ranks follow, sorted "
            "by how much they delay all others. Values that the traces lack are 'unknown'.",
-    .examples = collectives_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace collectives traces/", "bandwidths, and which ranks the others wait for"}),
     .options = view_rows,
 };
 
@@ -543,14 +510,6 @@ static const cli_option tree_rows[] = {
     CLI_END,
 };
 
-static const cli_example tree_examples[] = {
-    {"steptime trace breakdown traces/", "by module, over all ranks"},
-    {"steptime trace breakdown rank0.json.gz --by stack --svg stack.svg",
-     "by Python, with a picture"},
-    {"steptime trace breakdown traces/ --by annotation --steps 3", "one step by its annotations"},
-    {NULL, NULL},
-};
-
 static st_status view_tree(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const breakdown_options *options = run->options;
@@ -574,7 +533,11 @@ static const cli_verb verb_breakdown = {
     .doc = "Every kernel, copy and fill belongs to the innermost module (annotation, function, "
            "operator) that launched it; launches of the backward thread belong to the one that ran "
            "the operator forward. The parts and 'unattributed' add up to all time.",
-    .examples = tree_examples,
+    .examples = CLI_EXAMPLES({"steptime trace breakdown traces/", "by module, over all ranks"},
+                             {"steptime trace breakdown rank0.json.gz --by stack --svg stack.svg",
+                              "by Python, with a picture"},
+                             {"steptime trace breakdown traces/ --by annotation --steps 3",
+                              "one step by its annotations"}),
     .options = tree_rows,
     .options_bytes = sizeof(breakdown_options),
 };
@@ -592,12 +555,6 @@ static const cli_option memory_rows[] = {
     CLI_RESULT(memory_options, svg, "svg", "draw memory over time into FILE"),
     CLI_ROWS_TRACES,
     CLI_END,
-};
-
-static const cli_example memory_examples[] = {
-    {"steptime trace memory rank0.json.gz --svg memory.svg", "the peak, and a picture"},
-    {"steptime trace memory traces/ --csv", "memory over time by category"},
-    {NULL, NULL},
 };
 
 static st_status view_memory(cli_run *run, const cli_recorded *recorded, st_result *result)
@@ -620,7 +577,9 @@ static const cli_verb verb_memory = {
     .doc = "Needs recordings with profile_memory=True. Shows over time what was allocated before "
            "the recording, in the forward and backward passes, in the optimizer and elsewhere, and "
            "the peak with its largest blocks and the operators that allocated them.",
-    .examples = memory_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace memory rank0.json.gz --svg memory.svg", "the peak, and a picture"},
+        {"steptime trace memory traces/ --csv", "memory over time by category"}),
     .options = memory_rows,
     .options_bytes = sizeof(memory_options),
 };
@@ -646,12 +605,6 @@ static const cli_option diff_rows[] = {
     CLI_RESULT(diff_options, svg, "svg", "draw the changes of kernels into FILE"),
     CLI_ROWS_TRACES,
     CLI_END,
-};
-
-static const cli_example diff_examples[] = {
-    {"steptime trace diff before/ after/", "what grew, what shrank, what is new or gone"},
-    {"steptime trace diff a.json.gz b.json.gz --top 50 --svg diff.svg", "with a picture"},
-    {NULL, NULL},
 };
 
 static st_status read_side(cli_run *run, size_t side, st_trace_set **set)
@@ -693,7 +646,9 @@ static const cli_verb verb_diff = {
     .doc = "GPU time of a rank and step before and after, matched by module (where both recordings "
            "have modules) and kernel: what grew, what shrank, what is new and what is gone. The "
            "changes of kernels add up to the change of all.",
-    .examples = diff_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace diff before/ after/", "what grew, what shrank, what is new or gone"},
+        {"steptime trace diff a.json.gz b.json.gz --top 50 --svg diff.svg", "with a picture"}),
     .options = diff_rows,
     .options_bytes = sizeof(diff_options),
     .run = run_diff,
@@ -715,12 +670,6 @@ static const cli_option path_rows[] = {
              "by dependencies alone, without unexplained delays"),
     CLI_ROWS_TRACES,
     CLI_END,
-};
-
-static const cli_example path_examples[] = {
-    {"steptime trace path traces/", "the tasks on the critical path that last longest"},
-    {"steptime trace export traces/ --critical -o path.json", "the path in ui.perfetto.dev"},
-    {NULL, NULL},
 };
 
 static st_status view_path(cli_run *run, const cli_recorded *recorded, st_result *result)
@@ -746,7 +695,9 @@ static const cli_verb verb_path = {
         "The chain of host work, launches, GPU tasks and collectives over all ranks on which the "
         "length of the recording depends: what each task adds, and how it depends on the one "
         "before. 'steptime trace replay' sums it up by category.",
-    .examples = path_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace path traces/", "the tasks on the critical path that last longest"},
+        {"steptime trace export traces/ --critical -o path.json", "the path in ui.perfetto.dev"}),
     .options = path_rows,
     .options_bytes = sizeof(path_options),
 };
@@ -768,12 +719,6 @@ static const cli_option rank_rows[] = {
     CLI_END,
 };
 
-static const cli_example rank_examples[] = {
-    {"steptime trace rank traces/", "what to make faster first"},
-    {"steptime trace rank rank0.json.gz --speed 1.25 --top 30", "smaller steps, more kernels"},
-    {NULL, NULL},
-};
-
 static st_status view_gains(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const rank_options *options = run->options;
@@ -791,7 +736,9 @@ static const cli_verb verb_rank = {
     .summary = "rank what shortens a recorded step most if it gets faster",
     .doc = "Runs 'trace whatif' for each class of kernels, for links, the host, launches and the "
            "longest kernels, and lists the resulting windows, the most useful first.",
-    .examples = rank_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace rank traces/", "what to make faster first"},
+        {"steptime trace rank rank0.json.gz --speed 1.25 --top 30", "smaller steps, more kernels"}),
     .options = rank_rows,
     .options_bytes = sizeof(rank_options),
 };
@@ -817,15 +764,6 @@ static const cli_option sql_rows[] = {
     CLI_ROW_PATH,
     CLI_ROWS_TRACES,
     CLI_END,
-};
-
-static const cli_example sql_examples[] = {
-    {"steptime trace sql traces/ 'SELECT class, sum(duration_ns) / 1e6 AS ms FROM kernels GROUP BY "
-     "class ORDER BY ms DESC'",
-     "time by class of kernel"},
-    {"steptime trace sql rank0.json.gz 'SELECT * FROM columns'", "all tables and their columns"},
-    {"steptime trace sql traces/ --view slow.sql --csv -o slow.csv", "a view of your own"},
-    {NULL, NULL},
 };
 
 st_status cli_read_view(cli_run *run, const char *name, st_source *source)
@@ -878,7 +816,14 @@ static const cli_verb verb_sql = {
     .doc = "Runs one SELECT of SQLite on the recordings, whose kernels, calls, steps and other "
            "events are tables. 'SELECT * FROM columns' lists them; docs/traces.md has the same "
            "list. A view is a file of such statements. Statements can only read.",
-    .examples = sql_examples,
+    .examples = CLI_EXAMPLES(
+        {"steptime trace sql traces/ 'SELECT class, sum(duration_ns) / 1e6 AS ms FROM kernels "
+         "GROUP BY "
+         "class ORDER BY ms DESC'",
+         "time by class of kernel"},
+        {"steptime trace sql rank0.json.gz 'SELECT * FROM columns'",
+         "all tables and their columns"},
+        {"steptime trace sql traces/ --view slow.sql --csv -o slow.csv", "a view of your own"}),
     .options = sql_rows,
     .options_bytes = sizeof(sql_options),
 };
