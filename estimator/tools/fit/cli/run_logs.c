@@ -140,7 +140,9 @@ st_status cli_measured_log(cli_run *run, const st_measured_request *request, con
         return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = text->file},
                        "the log has no time of a step that can be read" ST_EXPECTED
                        "whole lines with 'elapsed time per iteration', 'train_step_timing in s', "
-                       "'iter time (s)', 'CurrSamplesPerSec=', 'tps:' or 'completed step:'");
+                       "'iter time (s)', 'CurrSamplesPerSec=', 'tps:', 'completed step:' or "
+                       "'Step Time :'" ST_HINT "set it with --set " ST_KEY_MEASURED_STEP_TIME
+                       "=...");
     with.sets = sets;
     with.set_count = count;
     const log_errors context = {.request = &rest, .file = text->file};

@@ -159,7 +159,7 @@ static size_t matches(const char *text, size_t length, const char *pattern)
 static size_t clock_of(const char *text, size_t length)
 {
     static const char *const patterns[] = {"dddd-dd-ddTdd:dd:dd", "dddd-dd-dd dd:dd:dd",
-                                           "aaa dd dd:dd:dd", "dd:dd:dd"};
+                                           "dddd/dd/dd dd:dd:dd", "aaa dd dd:dd:dd", "dd:dd:dd"};
     const size_t bracket = length > 0 && text[0] == '[' ? 1 : 0;
     size_t at = 0;
     for (size_t i = 0; i < ST_COUNT(patterns) && at == 0; i++)
@@ -220,6 +220,38 @@ static size_t mark_of(const megatron_line *line)
 }
 
 /*
+ * What other launchers write in front of the heading of a configuration and of the two lines below:
+ * "node-1: ", "(Worker pid=23) ", "[1,0]<stdout>:". Indentation does not belong to it.
+ */
+static size_t tag_of(const st_import_request *request, size_t offset, const megatron_line *heading,
+                     size_t from)
+{
+    const size_t mark = mark_of(heading);
+    const char *const tag = heading->text + from;
+    megatron_line line = {0};
+    int rank;
+    if (mark == ST_COUNT(marks) || marks[mark].kind == LOG_PARAMS)
+        return 0;
+    size_t length =
+        (size_t)(megatron_find(heading, marks[mark].mark) - tag) - strlen(marks[mark].mark);
+    for (int i = 0; i < 2 && megatron_next_line(request, &offset, &line);) {
+        const size_t start = prefix_of(&line, &rank);
+        size_t same = 0;
+        while (same < length && start + same < line.length && line.text[start + same] == tag[same])
+            same++;
+        length = start < line.length ? same : length;
+        i += start < line.length ? 1 : 0;
+    }
+    size_t end = length;
+    bool is_named = false;
+    while (end > 0 && tag[end - 1] == ' ')
+        end--;
+    for (size_t i = 0; i < end; i++)
+        is_named |= isalnum((unsigned char)tag[i]) != 0;
+    return !is_named ? 0 : end < length ? end + 1 : end;
+}
+
+/*
  * The lines without what is in front of them. Of several ranks one counts: the first that prints a
  * configuration, and for steps the first that prints them, which is another one in Megatron.
  */
@@ -233,6 +265,8 @@ static bool clean(log_reader *reader)
     int of_configuration = NO_RANK;
     int of_steps = NO_RANK;
     int other_line = 0;
+    const char *tag = "";
+    size_t tag_length = 0;
     if (copy == NULL)
         return false;
     for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
@@ -246,7 +280,14 @@ static bool clean(log_reader *reader)
     }
     line.number = 0;
     for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
-        const size_t from = prefix_of(&line, &rank);
+        size_t from = prefix_of(&line, &rank);
+        if (mark_of(&line) < ST_COUNT(marks)) {
+            tag = line.text + from;
+            tag_length = tag_of(request, offset, &line, from);
+        }
+        if (tag_length > 0 && line.length - from >= tag_length &&
+            memcmp(line.text + from, tag, tag_length) == 0)
+            from += tag_length;
         const int wanted = megatron_is_step(&line) ? of_steps : of_configuration;
         const bool is_other = rank != NO_RANK && wanted != NO_RANK && rank != wanted;
         if (is_other && line.length > 0)

@@ -72,6 +72,9 @@ static double number_after(const megatron_line *line, const char *words)
     char text[32];
     double value = 0;
     word_after(line, words, text, sizeof text);
+    const size_t length = strlen(text);
+    if (length > 1 && text[length - 1] == 's' && st_is_digit(text[length - 2]))
+        text[length - 1] = '\0';
     if (text[0] == '\0' ||
         st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) != ST_OK)
         return 0;
@@ -107,6 +110,8 @@ static const step_form forms[] = {
     {" tps:", "tps:", 0, "step:", "loss:", NULL, 6, MEGATRON_TOKENS},
     {"CurrSamplesPerSec=", "CurrSamplesPerSec=", 0, "global_step=", NULL, NULL, 7,
      MEGATRON_SAMPLES},
+    /* Megatron-Bridge, rounded, next to a line of Megatron-LM that a filter may drop: "9.39s" */
+    {"Step Time :", "Step Time :", 1000, NULL, NULL, NULL, 8, MEGATRON_TIMES},
 };
 
 static const step_form *form_of(const megatron_line *line)
