@@ -782,4 +782,22 @@ TEST_OF(faults_are_told, world *own, make_world, drop_world)
     assert_non_null(strstr(said(own->errors), "a100-smx"));
 }
 
+/* Whose logs sort first: they would take the places of others. */
+TEST_OF(processes_without_a_rank_take_free_places, world *own, make_world, drop_world)
+{
+    st_imported *imported = NULL;
+    const st_import_request request = {.folder = own->folder, .run.each = true};
+    for (int rank = -1; rank < 2; rank++) {
+        log_maker log = begin_log(own->folder, rank, -1);
+        put_gemm(&log, 0, (const uint32_t[]){2, 3, (uint32_t)(rank + 7)}, 1, ST_LOG_BF16);
+        end_log(&log, 0);
+    }
+    assert_int_equal(st_imported_make(own->paths, &request, own->arena, &imported, own->errors),
+                     ST_OK);
+    assert_int_equal(imported->run->world, 3);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(imported->run->workers[imported->run->worker_of[i]].rank, i);
+    assert_int_equal(imported->run->worker_of[2], 0);
+}
+
 TESTS(record_price);

@@ -501,7 +501,8 @@ static uint64_t world_of(const run_loader *loader)
     return world > loader->process_count ? world : loader->process_count;
 }
 
-/* Puts recorded ranks into their places, and those without a rank into free ones. */
+/* Puts recorded ranks, of which leave_out() keeps one each, into their places, and then those
+ * without a rank into free ones. */
 static st_status place_ranks(run_loader *loader, const uint32_t *of)
 {
     st_run *run = loader->run;
@@ -513,17 +514,17 @@ static st_status place_ranks(run_loader *loader, const uint32_t *of)
                            (st_place){.file = loader->files[loader->processes[i].first].path},
                            "rank %lld is out of range in a run of %llu ranks", (long long)rank,
                            (unsigned long long)run->world);
-        while (rank < 0 && run->worker_of[next] != ST_NO_INDEX)
+        if (rank >= 0)
+            run->worker_of[rank] = of[i];
+    }
+    for (size_t i = 0; i < loader->process_count; i++) {
+        if (loader->processes[i].rank >= 0)
+            continue;
+        while (run->worker_of[next] != ST_NO_INDEX)
             next++;
-        size_t place = rank < 0 ? next : (size_t)rank;
-        if (run->worker_of[place] != ST_NO_INDEX)
-            return st_fail(loader->errors, ST_ERR_VALUE,
-                           (st_place){.file = loader->files[loader->processes[i].first].path},
-                           "rank %zu was recorded twice" ST_HINT "give the folder of a single run",
-                           place);
-        run->worker_of[place] = of[i];
-        run->workers[of[i]].rank =
-            rank < 0 && run->workers[of[i]].rank < 0 ? (int64_t)place : run->workers[of[i]].rank;
+        run->worker_of[next] = of[i];
+        if (run->workers[of[i]].rank < 0)
+            run->workers[of[i]].rank = (int64_t)next;
     }
     return ST_OK;
 }
