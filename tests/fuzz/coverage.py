@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 REASONS = ['unit', 'verb', 'passed', 'system', 'limit', 'excluded', 'input']  # docs/fuzzing.md has their meaning
-MEMORY = re.compile(r'MEMORY|out_of_memory|fail_memory|fault_memory|NOMEM|failed\b')
+MEMORY = re.compile(r'MEMORY|out_of_memory|fail_memory|fault_memory|out of memory|NOMEM|failed\b')
 FEW = 4  # lines of a block that does nothing else
 ALLOCATES = re.compile(r'(alloc|strdup|_copy|_printf|_create|_grow|_append|_text|_take|APPEND|open_memstream)\w*\(')
 MOST_BYTES = 16384  # of a file that is taken into a corpus

@@ -37,6 +37,9 @@ typedef struct setting {
 
 static const setting settings[] = {
     {'1', CELL},
+    {'a', INPUTS FUNCTIONS CELLS
+     "  M:\n    per: mode\n    unit: us\n    doc: m\n    is: if(mode == m, t, 2.385*t)\n"
+     "  X:\n    doc: x\n    is: |-\n"},
     {'B', CELL_OF("MiB")},
     {'s', CELL_OF("us")},
     {'r', CELL_OF("GB/s")},

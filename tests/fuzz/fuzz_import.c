@@ -63,6 +63,10 @@ void fuzz_import(fuzz_importer *importer, const uint8_t *data, size_t size)
                                  .cluster = "dgx-h100",
                                  .sets = sets,
                                  .set_count = count - 1};
+    if (count > 1 && strcmp(sets[count - 2], "--strict") == 0) {
+        request.strict = true;
+        request.set_count--;
+    }
     st_status status = importer(&request, &job, errors);
     fuzz_check_errors(status, errors);
     FUZZ_REQUIRE((status == ST_OK) == (job.length > 0));

@@ -201,8 +201,6 @@ static uint32_t link_rails(network_reader *reader, const level *current, size_t 
 static uint32_t link_level(network_reader *reader, const level *current, size_t below,
                            size_t below_count, uint32_t next)
 {
-    if (current->holds == 0)
-        return next;
     for (size_t i = 0; i < below_count; i++)
         add_link(reader, current->place,
                  &(st_link){.from = (uint32_t)(below + i),

@@ -103,10 +103,6 @@ st_status st_ratios_read(const st_csv *csv, st_arena *arena, st_ratios *ratios, 
     *ratios = (st_ratios){.from = NULL};
     if (!st_fields_find(&reader))
         return reader.status;
-    if (csv->row_count == 0)
-        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = csv->file},
-                       "the table has no rows" ST_EXPECTED "ratios of kernels, as 'steptime fit "
-                       "ratios -o' writes them");
     for (size_t i = 0; i < csv->row_count; i++) {
         point_row row = {.ratio = 0};
         if (st_fields_read(&reader, i, &row)) {

@@ -186,9 +186,6 @@ static st_status read_table(st_operator_fit *fit, const char *file)
     st_status status = st_table_csv_read(file, (st_place){0}, fit->arena, &csv, fit->errors);
     if (status != ST_OK)
         return status;
-    if (csv->row_count == 0)
-        return st_fail(fit->errors, ST_ERR_VALUE, (st_place){.file = file},
-                       "the table has no rows" ST_EXPECTED "measured operators, one in each line");
     const st_table_source *source = find_source(fit, csv);
     if (source == NULL)
         return st_fail(

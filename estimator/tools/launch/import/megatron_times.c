@@ -521,8 +521,6 @@ void megatron_put_time(megatron_run *run)
         if (i >= first)
             times[count++] = run->times[i].ms;
     }
-    if (count == 0)
-        return;
     if (others > 0)
         warn(run, other_line,
              st_draft_text(run->draft,
