@@ -153,8 +153,10 @@ void *st_arguments_copy(const st_parameters *of, uint64_t list)
         total += (bytes[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     void **copy = count > 0 ? malloc(total) : NULL;
+    if (copy == NULL)
+        return NULL;
     char *into = (char *)copy + count * ALIGNMENT;
-    for (size_t i = 0; i < count && copy != NULL; i++) {
+    for (size_t i = 0; i < count; i++) {
         const uint64_t from = read_bytes(list + i * sizeof(void *), sizeof(void *));
         const void *argument;
         memcpy(&argument, &from, sizeof argument);

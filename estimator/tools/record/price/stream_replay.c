@@ -186,8 +186,8 @@ static st_status end_capture(st_stream_replay *replay, uint32_t end)
 /* An executable graph has the nodes that the graph has now. */
 static st_status instantiate(st_stream_replay *replay, const st_log_graph *of)
 {
-    st_replay_graph *graph =
-        graph_of(replay, &(st_log_graph){.graph = of->graph, .capture = of->capture});
+    const st_log_graph wanted = {.graph = of->graph, .capture = of->capture};
+    st_replay_graph *graph = graph_of(replay, &wanted);
     if (graph == NULL)
         return ST_OK;
     st_replay_graph made = {.executable = of->executable,
