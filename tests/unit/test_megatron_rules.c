@@ -429,7 +429,7 @@ TEST_OF(seams_for_plugins_are_open, fixture *own, set_up, tear_down)
  * operations are what each kind hides of its own messages, in each pass (docs/decisions/0084), two
  * in a hundred the gather that its backward pass repeats, one gradients that nobody reads, one the
  * GEMMs of each pass and the last backward pass of a step, one products larger than any measured;
- * three in a thousand are the backward passes of indexers and of streams.
+ * four in a thousand are the backward passes of indexers, streams and several experts.
  */
 TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
 {
@@ -440,7 +440,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
     assert_int_equal(
         st_program_compile(sheet, &(st_program_options){0}, own->arena, &program, own->errors),
         ST_OK);
-    assert_true(st_program_operation_count(program) <= 11980);
+    assert_true(st_program_operation_count(program) <= 12000);
     static const char *const outputs[] = {"step_time", "memory"};
     assert_int_equal(st_program_compile(sheet,
                                         &(st_program_options){.outputs = outputs,
@@ -448,7 +448,7 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
                                                               .without_checks = true},
                                         own->arena, &program, own->errors),
                      ST_OK);
-    assert_true(st_program_operation_count(program) <= 8380);
+    assert_true(st_program_operation_count(program) <= 8400);
 }
 
 TESTS(megatron_rules);
