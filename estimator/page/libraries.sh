@@ -13,16 +13,21 @@ cd -- "$root/source"
 
 # Lists of source packages of their own, made of the machine's lists of packages.
 apt_source() {
-    local -a apt=(apt-get -qq -o Dir::Etc::SourceList="$root/apt/list" -o Dir::Etc::SourceParts=-
+    local version
+    local -a apt=(-qq -o Dir::Etc::SourceList="$root/apt/list" -o Dir::Etc::SourceParts=-
         -o Dir::State::Lists="$root/apt/lists" -o APT::Sandbox::User=root)
     if [[ ! -f $root/apt/list ]]; then
         mkdir -p -- "$root/apt/lists/partial"
         # shellcheck disable=SC2016 # names of apt-get
         apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' \
             'Created-By: Packages' | awk '!seen[$0]++' >"$root/apt/list"
-        "${apt[@]}" update
+        apt-get "${apt[@]}" update
     fi
-    "${apt[@]}" source "$1"
+    # A mirror may list a version that it no longer has.
+    while read -r version; do
+        ! apt-get "${apt[@]}" source "$1=$version" || return 0
+    done < <(apt-cache "${apt[@]}" showsrc "$1" | sed -n 's/^Version: //p' | sort -rVu)
+    return 1
 }
 
 # Unpacks a source package once.

@@ -93,37 +93,11 @@ static void die_with_keeper(pid_t keeper)
         _exit(0);
 }
 
-/*
- * The first process of a namespace: ends, and with it all others, once the keeper has ended. It
- * shares the keeper's memory, as a copy costs more; neither looks at errno, which they share, too.
- */
-static int be_first(void *context)
-{
-    const int held = *(const int *)context;
-    char nothing;
-    st_confine_files(held);
-    while (read(held, &nothing, 1) < 0)
-        continue;
-    _exit(0);
-}
-
-static pid_t start_first(int *held)
-{
-    static _Alignas(64) char stack[32768];
-    return clone(be_first, stack + sizeof stack, CLONE_VM | SIGCHLD, held);
-}
-
 #else
 
 static unsigned build_walls(void)
 {
     return 0;
-}
-
-static pid_t start_first(int *held)
-{
-    (void)held;
-    return -1;
 }
 
 static void die_with_keeper(pid_t keeper)
@@ -132,6 +106,16 @@ static void die_with_keeper(pid_t keeper)
 }
 
 #endif
+
+/* The first process of a namespace: ends, and with it all others, once the keeper has ended. */
+static _Noreturn void be_first(int held)
+{
+    char nothing;
+    st_confine_files(held);
+    while (read(held, &nothing, 1) < 0 && errno == EINTR)
+        continue;
+    _exit(0);
+}
 
 /* What a keeper waits for: the end of those it keeps, and a request to end. */
 static void keepers_signals(sigset_t *set)
@@ -217,9 +201,11 @@ pid_t st_namespaces_fork(unsigned *walls)
         if ((*walls & ST_WALL_PROCESSES) != 0) {
             if (pipe(ends) != 0)
                 _exit(ST_NO_PROCESS);
-            first = (kept_first){start_first(&ends[0]), ends[1]};
-            if (first.process < 0)
-                _exit(ST_NO_PROCESS);
+            first = (kept_first){must_fork(), ends[1]};
+            if (first.process == 0) {
+                (void)close(ends[1]);
+                be_first(ends[0]);
+            }
             (void)close(ends[0]);
         }
         pid_t kept = must_fork();
