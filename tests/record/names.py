@@ -21,9 +21,9 @@ wanted = [line.split()[1] for line in (root / 'tests/record/phantora.txt').read_
           if line and not line.startswith('#')]
 missing = [name for name in wanted if re.sub(r'_v\d+$', '', name) not in known]
 print(f'{len(wanted) - len(missing)} of {len(wanted)} functions', *missing)
-told = f'{len(wanted) - len(missing)} of its {len(wanted)} functions'
+sentence = f'{len(wanted) - len(missing)} of its {len(wanted)} functions'
 page = ' '.join((root / 'docs/record.md').read_text(encoding='utf-8').split())
-if told not in page:
-    print(f'docs/record.md does not say "{told}"')
+if sentence not in page:
+    print(f'docs/record.md does not say "{sentence}"')
 print(*(f'{name} of CUDA 11.8 is not listed' for name in sorted(OLD - listed)))
-sys.exit(told not in page or len(wanted) != 115 or not OLD <= listed)
+sys.exit(sentence not in page or len(wanted) != 115 or not OLD <= listed)

@@ -223,7 +223,7 @@ const char *st_gpus_nearest(const st_gpus *gpus, const char *text, st_errors *er
 {
     const char *names[100];
     size_t count = gpus->count < 100 ? gpus->count : 100;
-    const char *device = st_gpus_of_device(gpus, text); /* "H100" is no slip of "a100" */
+    const char *device = st_gpus_of_device(gpus, text); /* "H100" does not mean "a100" */
     for (size_t i = 0; i < count; i++)
         names[i] = gpus->entries[i].name;
     return device != NULL ? device : st_errors_nearest(errors, text, names, count);

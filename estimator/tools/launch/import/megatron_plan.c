@@ -161,7 +161,7 @@ static void put_batch(megatron_run *run)
                                             other ? "encoder_seq_length" : "seq_length");
     uint64_t dp = st_draft_count(run->draft, ST_KEY_PARALLEL_DP);
     uint64_t global = 0;
-    if (megatron_read_count(run, "global_batch_size", &global)) /* 0 is no absence */
+    if (megatron_read_count(run, "global_batch_size", &global)) /* 0 differs from an absent key */
         megatron_put(run, ST_KEY_BATCH_GLOBAL, "global_batch_size", global);
     else if (dp > 0 && micro > 0)
         st_draft_put_count(run->draft, ST_KEY_BATCH_GLOBAL, 0, micro * dp,

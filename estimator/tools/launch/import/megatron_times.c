@@ -40,7 +40,7 @@ static size_t skip(const megatron_line *line, size_t at, char c)
     return at;
 }
 
-/* Whether the digits behind a comma, after so many before it, are no group of thousands: 2664,8. */
+/* Whether a comma after so many digits is a decimal one, as in 2664,8. */
 static bool is_decimal(const char *comma, const char *end, size_t before)
 {
     size_t count = 0;
