@@ -144,6 +144,61 @@ TEST_WITH(users_name_what_ends_a_step, make_world, drop_world)
     assert_int_equal(train_and_evaluate(*state, 5, "gelu*")->steps, 20);
 }
 
+/* A program of passes, a letter each: forward and backward of a batch, s of a smaller one, and of
+ * another network; their optimizers o, p; e an evaluation, which reads its loss. */
+static const st_imported_worker *train(world *own, const char *passes)
+{
+    log_maker log = begin_log(own->folder, 0, 1);
+    put_stream(&log, ST_LOG_STREAM_CREATE, 1);
+    for (; *passes != '\0'; passes++) {
+        const uint32_t rows = *passes == 's' ? 1536 : *passes == 'd' ? 238 : 4096;
+        if (*passes == 'o' || *passes == 'p')
+            put_kernel(&log, 1, NAME_OPTIMIZER, *passes == 'o' ? 2385 : 17);
+        else
+            put_gemm(&log, 1, (const uint32_t[]){2304, rows, 768}, 1, ST_LOG_BF16);
+        if (strchr("fsd", *passes) != NULL)
+            put_gemm(&log, 1, (const uint32_t[]){768, rows, 2304}, 1, ST_LOG_BF16);
+        if (*passes == 'e')
+            put_kernel(&log, 1, NAME_KERNEL, 5);
+    }
+    end_log(&log, 0);
+    return &import(own, &plain)->workers[0];
+}
+
+TEST_WITH(evaluations_between_steps_are_none, make_world, drop_world)
+{
+    const st_imported_worker *counts = train(*state, "eefofofoeefofofoeefofofoeefofofoee");
+    assert_int_equal(counts->step_tasks, 3);
+    assert_int_equal(counts->steps, 3);
+}
+
+TEST_WITH(evaluations_after_every_second_step_are_none, make_world, drop_world)
+{
+    const st_imported_worker *counts = train(*state, "fofoefofoefofoefofoefofo");
+    assert_int_equal(counts->step_tasks, 3);
+    assert_int_equal(counts->steps, 2);
+}
+
+TEST_WITH(smaller_last_batches_are_no_steps, make_world, drop_world)
+{
+    assert_int_equal(train(*state, "fofofofosofofofofosofofofofoso")->step_tasks, 3);
+}
+
+TEST_WITH(fewer_last_micro_batches_are_no_steps, make_world, drop_world)
+{
+    assert_int_equal(train(*state, "ffffoffffofoffffoffffofoffffoffffofo")->step_tasks, 9);
+}
+
+TEST_WITH(two_networks_are_one_step, make_world, drop_world)
+{
+    assert_int_equal(train(*state, "fodpfodpfodpfodpfodp")->step_tasks, 6);
+}
+
+TEST_WITH(several_steps_of_a_critic_are_part_of_one, make_world, drop_world)
+{
+    assert_int_equal(train(*state, "dpdpdpfodpdpdpfodpdpdpfodpdpdpfo")->step_tasks, 12);
+}
+
 /* Streams, events, memory and communicators have no shape. */
 TEST_WITH(tasks_alone_have_shapes, make_world, drop_world)
 {
@@ -719,6 +774,55 @@ TEST_WITH(rules_read_structures, make_world, drop_world)
         assert_true(st_launch_size(sizer, &facts, &shape));
         assert_float_equal(shape.sizes[one->key], one->size, 0);
         assert_false(shape.at_most); /* only what pointers reach may be less */
+    }
+}
+
+/* PyTorch's lists of tensors, with and without a number for each: addresses, elements, the numbers,
+ * and for each block its tensor and its chunk of that. */
+TEST_WITH(lists_of_tensors_are_counted, make_world, drop_world)
+{
+    enum { BYTES = 4096, BLOCKS = 320 };
+    static const struct {
+        const char *name;
+        size_t lists, listed, scalar;
+    } cases[] = {
+        {"multi_tensor_apply_kernel<at::native::TensorListMetadata<1>, at::F<float>>", 1, 110, 0},
+        {"multi_tensor_apply_kernel<at::native::TensorListScalarListMetadata<float, 1>, "
+         "at::F<float>>",
+         1, 96, 4},
+        {"multi_tensor_apply_kernel<at::native::TensorListScalarListMetadata<double, 3>, "
+         "at::F<float>>",
+         3, 48, 8}};
+    static const uint64_t elements[] = {70001, 2385};
+    static const uint8_t tensors[] = {0, 0, 1};
+    static const uint32_t chunks[] = {0, 1, 0};
+    world *own = *state;
+    const st_rules *rules = NULL;
+    st_launch_sizer *sizer = NULL;
+    assert_int_equal(st_rules_load(own->paths, ST_RULES_USUAL, own->arena, &rules, own->errors),
+                     ST_OK);
+    assert_int_equal(st_launch_sizer_open(rules, own->arena, &sizer, own->errors), ST_OK);
+    for (size_t i = 0; i < ST_COUNT(cases) && sizer != NULL; i++) {
+        unsigned char bytes[BYTES];
+        char hex[2 * BYTES + 1];
+        unsigned char *at = bytes + 8 * cases[i].listed * cases[i].lists;
+        memset(bytes, 0xd5, sizeof bytes);
+        memcpy(at, elements, sizeof elements);
+        at += (8 + cases[i].scalar) * cases[i].listed;
+        memcpy(at, tensors, sizeof tensors);
+        memcpy(at + BLOCKS, chunks, sizeof chunks);
+        for (size_t j = 0; j < sizeof bytes; j++)
+            (void)snprintf(hex + 2 * j, 3, "%02x", bytes[j]);
+        const st_launch_facts facts = {.name = cases[i].name,
+                                       .rule = st_rules_find(rules, ST_FORM_KERNEL, cases[i].name),
+                                       .grid = {ST_COUNT(tensors), 1, 1},
+                                       .threads = 512,
+                                       .structures = {hex},
+                                       .structure_count = 1};
+        st_task_shape shape = {.form = ST_FORM_KERNEL, .name = cases[i].name};
+        assert_true(st_launch_size(sizer, &facts, &shape));
+        assert_true(shape.sizes[ST_SIZE_BYTES] ==
+                    4.0 * (double)(cases[i].lists + 1) * (70001 + 2385));
     }
 }
 

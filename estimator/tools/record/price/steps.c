@@ -3,9 +3,9 @@
  * Steps of a recorded program, which nobody marked: the same GPU tasks over and over, at least
  * twice, with the host waiting for the GPU at the same places. Behind the training, programs
  * evaluate and sample in loops of their own: a step therefore ends with an optimizer, or where
- * there is none with a sum of gradients, or with the kernel that the user names. Where there is
- * neither, the steps are the longest end of all tasks that repeats; fewer tasks than a step behind
- * the last one may be left out.
+ * there is none has a sum of gradients or a backward pass, or ends with the kernel that the user
+ * names. Where there is none of these, the steps are the longest end of all tasks that repeats;
+ * fewer tasks than a step behind the last one may be left out.
  */
 #include "record/price/imported.h"
 
@@ -20,7 +20,7 @@
 enum { MOST_LEFT_OUT = 256, MOST_ENDS = 128 };
 
 /* What ends a step, the best first. */
-typedef enum step_end { NAMED, OPTIMIZER, GRADIENTS, STEP_ENDS } step_end;
+typedef enum step_end { NAMED, OPTIMIZER, GRADIENTS, BACKWARD, STEP_ENDS } step_end;
 
 typedef struct step_finder {
     const st_run *run;
@@ -29,10 +29,13 @@ typedef struct step_finder {
     uint32_t *borders; /* of the marks: the longest beginning that is an end, too */
     size_t count;
     size_t left_out; /* tasks at the end */
-    bool sums;       /* what ends steps are sums alone, which layers have, too */
+    step_end by;     /* what ends steps; layers have sums and backward passes, too */
     bool *ends;      /* by mark: whether a step may end with this task; NULL: with any */
+    bool *lasts;     /* by mark: whether it is the last of those that end a step */
     size_t period;   /* tasks of a step */
-    size_t covered;  /* tasks of all steps */
+    size_t covered;  /* tasks of all steps that follow each other */
+    size_t *others;  /* the last tasks of all equal steps where others are between them */
+    size_t other_count;
 } step_finder;
 
 /* Products and attention are the same by all of their sizes, others by the highest bit of their
@@ -241,24 +244,43 @@ static bool ends_step(const st_imported *imported, const step_finder *finder, si
     if (call->shape == ST_NO_INDEX)
         return false;
     const char *name = finder->run->shapes[call->shape].name;
+    if (end == BACKWARD)
+        return has_word(name, "backward") || has_word(name, "bwd");
     if (end == NAMED)
         return imported->step_kernel != NULL && fnmatch(imported->step_kernel, name, 0) == 0;
     return st_same(imported->shape_prices[call->shape].operation, ST_OPTIMIZER_OPERATION);
 }
 
-/* The tasks that end steps, the best kind of them that there is; NULL: there are none. */
-static bool *find_ends(const st_imported *imported, step_finder *finder, st_arena *arena)
+/* Whether a mark is of a product or of attention. */
+static bool is_work(const step_finder *finder, size_t mark)
+{
+    const st_walk_task *task = &finder->walked->tasks[finder->count - 1 - mark];
+    const uint32_t shape = finder->walked->worker->calls[task->what].shape;
+    const st_task_form form = shape != ST_NO_INDEX ? finder->run->shapes[shape].form : ST_FORM_COPY;
+    return form == ST_FORM_PRODUCT || form == ST_FORM_ATTENTION ||
+           form == ST_FORM_ATTENTION_BACKWARD;
+}
+
+/* Finds the tasks that end steps, the best kind of them that there is. Those of an optimizer are
+ * one end, with the norm of gradients that it clips: no product is between them. */
+static void find_ends(const st_imported *imported, step_finder *finder, st_arena *arena)
 {
     bool *ends = st_arena_alloc(arena, finder->count + 1, sizeof *ends);
     bool any = false;
+    bool worked = true;
+    finder->lasts = st_arena_alloc(arena, finder->count + 1, sizeof *finder->lasts);
     for (step_end end = NAMED; end < STEP_ENDS && !any; end++) {
-        finder->sums = end == GRADIENTS;
+        finder->by = end;
         for (size_t i = 0; i < finder->count; i++) {
             ends[i] = ends_step(imported, finder, finder->count - 1 - i, end);
             any = any || ends[i];
         }
     }
-    return any ? ends : NULL;
+    finder->ends = any ? ends : NULL;
+    for (size_t i = 0; i < finder->count && any; i++) {
+        finder->lasts[i] = ends[i] && worked;
+        worked = !ends[i] && (worked || is_work(finder, i));
+    }
 }
 
 /* Of all ends of steps, from the last on, the one before which most repeats; a period has one. */
@@ -266,9 +288,7 @@ static void try_ends(step_finder *finder)
 {
     size_t tried = 0;
     for (size_t i = 0; i < finder->count && tried < MOST_ENDS; i++) {
-        /* The last task of several. */
-        if (!finder->ends[i] || (i > 0 && finder->ends[i - 1]) ||
-            finder->count - i <= finder->covered)
+        if (!finder->lasts[i] || finder->count - i <= finder->covered)
             continue;
         tried++;
         try_end(finder, i);
@@ -289,19 +309,197 @@ static void try_all(step_finder *finder)
     }
 }
 
-/* Whether the steps that were found have one of the tasks that end steps. */
-static bool has_end(const step_finder *finder)
+/* How many groups of tasks that end steps the step that was found has. */
+static size_t count_ends(const step_finder *finder)
 {
+    size_t found = 0;
     for (size_t i = 0; i < finder->period && finder->covered > 0; i++)
-        if (finder->ends[finder->left_out + i])
-            return true;
-    return false;
+        found += finder->lasts[finder->left_out + i];
+    return found;
+}
+
+/* ---- steps between others ---- */
+
+/* Tasks from one end of a step to the one before it, of which equal ones are one kind. */
+typedef struct segment {
+    size_t first; /* of the marks, thus the last task */
+    size_t length;
+    size_t kind;  /* the first one that is equal */
+    size_t count; /* equal ones, of the first one */
+    double ended; /* bytes of the tasks that end it */
+} step_segment;
+
+static bool is_same(const step_finder *finder, const step_segment *a, const step_segment *b)
+{
+    return a->length == b->length && memcmp(finder->marks + a->first, finder->marks + b->first,
+                                            a->length * sizeof *finder->marks) == 0;
+}
+
+/* Whether a segment is another with one run of tasks more, an evaluation or copies. Where these go
+ * on like the shorter one, they are micro-batches, thus part of the step; *repeats says so. */
+static bool has_more(const step_finder *finder, const step_segment *more, const step_segment *less,
+                     bool *repeats)
+{
+    const uint64_t *a = finder->marks + more->first;
+    const uint64_t *b = finder->marks + less->first;
+    size_t same_last = 0;
+    size_t same_first = 0;
+    size_t ending = 0;
+    if (more->length <= less->length)
+        return false;
+    while (same_last < less->length && a[same_last] == b[same_last])
+        same_last++;
+    while (same_first < less->length &&
+           a[more->length - 1 - same_first] == b[less->length - 1 - same_first])
+        same_first++;
+    for (size_t i = 0; i < less->length && !is_work(finder, less->first + i); i++)
+        ending = finder->ends[less->first + i] ? i + 1 : ending;
+    const size_t added = more->length - less->length;
+    const size_t body = less->length - ending;
+    *repeats = same_first + same_last >= less->length + (added < body ? added : body);
+    return same_first + same_last >= less->length;
+}
+
+static size_t take_segments(const step_finder *finder, st_arena *arena, step_segment **segments)
+{
+    enum { MOST_KINDS = 64 };
+    size_t count = 0;
+    size_t kinds = 0;
+    step_segment made = {.length = 0};
+    for (size_t i = 0; i < finder->count; i++) {
+        if (finder->lasts[i]) {
+            if (made.length > 0 && finder->lasts[made.first])
+                (void)ST_APPEND(arena, *segments, count, made);
+            made = (step_segment){.first = i};
+        }
+        made.length++;
+        const st_walk_task *task = &finder->walked->tasks[finder->count - 1 - i];
+        const uint32_t shape = finder->walked->worker->calls[task->what].shape;
+        if (finder->ends[i] && shape != ST_NO_INDEX)
+            made.ended += finder->run->shapes[shape].sizes[ST_SIZE_BYTES];
+    }
+    for (size_t i = 0; i < count && kinds < MOST_KINDS; i++) {
+        step_segment *own = &(*segments)[i];
+        size_t kind = 0;
+        while (kind < i &&
+               !((*segments)[kind].kind == kind && is_same(finder, own, &(*segments)[kind])))
+            kind++;
+        own->kind = kind;
+        kinds += kind == i;
+        (*segments)[kind].count++;
+    }
+    return kinds < MOST_KINDS ? count : 0;
+}
+
+/* How many segments are a step like this one, with or without an evaluation; 0: some are steps of
+ * another kind, as those of a second network are. */
+static size_t like_it(const step_finder *finder, const step_segment *segments, size_t count,
+                      size_t wanted)
+{
+    const step_segment *step = &segments[wanted];
+    size_t found = step->count;
+    for (size_t i = 0; i < count; i++) {
+        const step_segment *other = &segments[i];
+        bool repeats = false;
+        if (other->kind != i || i == wanted)
+            continue;
+        bool more = has_more(finder, other, step, &repeats);
+        if (more && !repeats)
+            found += other->count;
+        /* A smaller batch updates the same weights. */
+        bool same_end = fabs(other->ended - step->ended) < 0.5 && 2 * other->count <= step->count;
+        if (!more && !same_end && !has_more(finder, step, other, &repeats))
+            return 0;
+    }
+    return found;
+}
+
+/* The step that most ends of steps belong to, where evaluations, samples or batches of other sizes
+ * are between steps. Those that follow each other are reported. */
+static void try_segments(step_finder *finder, st_arena *arena)
+{
+    step_segment *segments = NULL;
+    size_t count = take_segments(finder, arena, &segments);
+    size_t best = 0;
+    size_t most = 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t found = segments[i].kind == i && segments[i].count > 1
+                           ? like_it(finder, segments, count, i)
+                           : 0;
+        if (found <= most)
+            continue;
+        most = found;
+        best = i;
+    }
+    if (most < 2)
+        return;
+    finder->others = st_arena_alloc(arena, count + 1, sizeof *finder->others);
+    finder->period = segments[best].length;
+    finder->covered = 0;
+    size_t run = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool repeats = false;
+        bool same = segments[i].kind == best;
+        /* In front of the steps that follow it may be one with an evaluation at its begin. */
+        bool last = !same && run > 0 && has_more(finder, &segments[i], &segments[best], &repeats) &&
+                    memcmp(finder->marks + segments[i].first, finder->marks + segments[best].first,
+                           finder->period * sizeof *finder->marks) == 0;
+        run = same || last ? run + 1 : 0;
+        if (same || last)
+            finder->others[finder->other_count++] = segments[i].first;
+        if (run * finder->period > finder->covered) {
+            finder->covered = run * finder->period;
+            finder->left_out = segments[i].first + finder->period - finder->covered;
+        }
+        run = last ? 0 : run;
+    }
 }
 
 static void take_marks(step_finder *finder, bool loose)
 {
     for (size_t i = 0; i < finder->count; i++)
         finder->marks[i] = mark_of(finder, finder->count - 1 - i, loose);
+}
+
+/* Steps begin on the host where it launches their first tasks; how long they take is from the
+ * beginning of a step's first task to that of the task behind it: the host may be far ahead. */
+static void report_steps(const st_imported *imported, const step_finder *finder, size_t worker,
+                         st_arena *arena)
+{
+    const st_walk_worker *walked = finder->walked;
+    st_imported_worker *counts = &imported->workers[worker];
+    const size_t steps = finder->covered / finder->period;
+    const size_t end = finder->count - finder->left_out;
+    const size_t most = finder->other_count > 0 ? finder->other_count : steps - 1;
+    size_t known = 0;
+    int64_t *times = st_arena_alloc(arena, most + 1, sizeof *times);
+    counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
+    counts->step_first = st_arena_alloc(arena, steps + 1, sizeof(size_t));
+    counts->step_first[steps] = end;
+    for (size_t i = 0; i < steps; i++) {
+        counts->step_first[i] = end - (steps - i) * finder->period;
+        const st_walk_task *task = &walked->tasks[counts->step_first[i]];
+        counts->step_begin_ns[i] = walked->worker->calls[task->call].begin_ns;
+    }
+    int64_t last_ns = walked->end_ns[walked->worker->call_count - 1];
+    for (size_t i = end - finder->period; i < end; i++)
+        last_ns = walked->tasks[i].end_ns > last_ns ? walked->tasks[i].end_ns : last_ns;
+    counts->step_begin_ns[steps] = last_ns;
+    for (size_t i = 0; i < most; i++) {
+        const size_t behind = finder->other_count > 0 ? finder->count - finder->others[i]
+                                                      : end - (steps - i - 1) * finder->period;
+        if (behind < finder->count)
+            times[known++] =
+                walked->tasks[behind].start_ns - walked->tasks[behind - finder->period].start_ns;
+    }
+    st_sort(times, known, sizeof *times, st_order_times);
+    counts->steps = steps;
+    counts->step_tasks = finder->period;
+    counts->step_ns = known > 0 ? times[known / 2] : 0;
+    add_guesses(imported, walked, &(step_range){.first = end - steps * finder->period, .end = end},
+                counts);
+    counts->step_unknown /= steps;
+    counts->step_unknown_ns /= (int64_t)steps;
 }
 
 void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena)
@@ -314,8 +512,8 @@ void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena
     finder.borders = st_arena_alloc(arena, finder.count + 2, sizeof *finder.borders);
     take_marks(&finder, false);
     try_all(&finder);
-    finder.ends = find_ends(imported, &finder, arena);
-    if (finder.ends != NULL && !has_end(&finder)) {
+    find_ends(imported, &finder, arena);
+    if (finder.ends != NULL && count_ends(&finder) == 0) {
         finder.covered = 0;
         try_ends(&finder);
     }
@@ -324,39 +522,12 @@ void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena
         take_marks(&finder, true);
         try_ends(&finder);
     }
-    if (finder.ends != NULL && finder.sums && finder.covered < finder.count / 4)
+    if (finder.ends != NULL && finder.by == GRADIENTS && finder.covered < finder.count / 4)
         finder.covered = 0;
-    if (finder.covered > 0) {
-        /* Steps begin on the host where it launches their first tasks; how long they take is from
-         * the beginning of a step's first task to that of the next one's: the host may be far
-         * ahead. */
-        st_imported_worker *counts = &imported->workers[worker];
-        size_t steps = finder.covered / finder.period;
-        size_t end = finder.count - finder.left_out;
-        int64_t *times = st_arena_alloc(arena, steps + 1, sizeof *times);
-        counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
-        counts->step_first = st_arena_alloc(arena, steps + 1, sizeof(size_t));
-        counts->step_first[steps] = end;
-        for (size_t i = 0; i < steps; i++) {
-            counts->step_first[i] = end - (steps - i) * finder.period;
-            const st_walk_task *task = &finder.walked->tasks[counts->step_first[i]];
-            counts->step_begin_ns[i] = walked->worker->calls[task->call].begin_ns;
-        }
-        int64_t last_ns = finder.walked->end_ns[finder.walked->worker->call_count - 1];
-        for (size_t i = end - finder.period; i < end; i++)
-            last_ns =
-                finder.walked->tasks[i].end_ns > last_ns ? finder.walked->tasks[i].end_ns : last_ns;
-        counts->step_begin_ns[steps] = last_ns;
-        for (size_t i = 0; i + 1 < steps; i++)
-            times[i] = finder.walked->tasks[end - (steps - i - 1) * finder.period].start_ns -
-                       finder.walked->tasks[end - (steps - i) * finder.period].start_ns;
-        st_sort(times, steps - 1, sizeof *times, st_order_times);
-        counts->steps = steps;
-        counts->step_tasks = finder.period;
-        counts->step_ns = times[(steps - 1) / 2];
-        add_guesses(imported, walked,
-                    &(step_range){.first = end - steps * finder.period, .end = end}, counts);
-        counts->step_unknown /= steps > 0 ? steps : 1;
-        counts->step_unknown_ns /= steps > 0 ? (int64_t)steps : 1;
+    if (finder.ends != NULL && finder.by <= OPTIMIZER && count_ends(&finder) != 1) {
+        take_marks(&finder, true);
+        try_segments(&finder, arena);
     }
+    if (finder.covered > 0)
+        report_steps(imported, &finder, worker, arena);
 }
