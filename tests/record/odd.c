@@ -226,7 +226,7 @@ static void added(void)
     MUST(cudaGraphNodeGetType(same, &type));
     ANSWERS(5, type);
     any.type = 4;
-    ANSWERS(801, cudaGraphAddNode(&same, graph, &node, NULL, 1, &any));
+    ANSWERS(1, cudaGraphAddNode(&same, graph, &node, NULL, 1, &any)); /* of no graph */
     for (int i = 0; i < 2; i++) {
         MUST(cudaGraphKernelNodeGetParams(node, &given));
         MUST(given.function != scaled || given.grid.x != 7 || given.block.x != 256);
@@ -283,6 +283,59 @@ static void changes(void)
     ANSWERS(1, cudaGraphKernelNodeSetParams(one, &other));
     change_captured(&other);
     added();
+    MUST(cudaDeviceSynchronize());
+}
+
+int cudaGraphAddChildGraphNode(graph_t *node, graph_t graph, const graph_t *after, size_t count,
+                               graph_t child);
+int cudaGraphExecChildGraphNodeSetParams(graph_t executable, graph_t node, graph_t child);
+int cudaGraphChildGraphNodeGetGraph(graph_t node, graph_t *graph);
+int cudaGraphClone(graph_t *clone, graph_t graph);
+int cudaGraphNodeFindInClone(graph_t *found, graph_t node, graph_t clone);
+int cudaGraphDestroyNode(graph_t node);
+
+/* Graphs as nodes are copies: of what is added or changed later they have nothing, but what changes
+ * in the copy itself. */
+static void children(void)
+{
+    const kernel_node first = {gelu, {7, 1, 1}, {256, 1, 1}, 0, NULL, NULL};
+    kernel_node other = first;
+    struct {
+        int type, reserved[3];
+        graph_t child;
+        uintptr_t rest[30];
+    } any = {.type = 4};
+    graph_t parent = NULL, child = NULL, copy = NULL, clone = NULL, node = NULL, nodes[4], one;
+    void *block = NULL;
+    int type = 9;
+    other.function = relu;
+    MUST(cudaMalloc(&block, 1 << 20));
+    const set_node set = {block, 0, 0, 1, 2385, 1};
+    MUST(cudaGraphCreate(&parent, 0));
+    MUST(cudaGraphCreate(&child, 0));
+    MUST(cudaGraphAddKernelNode(&nodes[0], child, NULL, 0, &other));
+    MUST(cudaGraphAddMemsetNode(&nodes[1], child, nodes, 1, &set));
+    MUST(cudaGraphAddKernelNode(&node, parent, NULL, 0, &first));
+    MUST(cudaGraphAddChildGraphNode(&nodes[2], parent, &node, 1, child));
+    MUST(cudaGraphAddKernelNode(&node, child, nodes, 2, &first)); /* too late for the parent */
+    any.child = child;
+    MUST(cudaGraphAddNode(&nodes[3], parent, NULL, NULL, 0, &any)); /* which has it */
+    MUST(cudaGraphNodeGetType(nodes[3], &type));
+    ANSWERS(4, type);
+    one = instantiated(parent); /* gelu, relu, set, relu, set, gelu */
+    MUST(cudaGraphLaunch(one, NULL));
+    MUST(cudaGraphChildGraphNodeGetGraph(nodes[2], &copy));
+    MUST(cudaGraphNodeFindInClone(&node, nodes[0], copy));
+    MUST(cudaGraphKernelNodeSetParams(node, &first)); /* gelu instead of relu */
+    MUST(cudaGraphLaunch(instantiated(parent), NULL));
+    MUST(cudaGraphClone(&clone, child));
+    MUST(cudaGraphNodeFindInClone(&node, nodes[1], clone));
+    MUST(cudaGraphDestroyNode(node)); /* relu, gelu */
+    MUST(cudaGraphExecChildGraphNodeSetParams(one, nodes[3], clone));
+    MUST(cudaGraphDestroy(clone));
+    MUST(cudaGraphLaunch(one, NULL));
+    ANSWERS(1, cudaGraphChildGraphNodeGetGraph(nodes[0], &copy));
+    ANSWERS(400, cudaGraphAddChildGraphNode(&node, parent, NULL, 0, NULL));
     MUST(cudaDeviceSynchronize());
 }
 
@@ -373,6 +426,8 @@ int main(int argc, char **argv)
                       NULL, NULL);
     if (strcmp(what, "changes") == 0)
         changes();
+    if (strcmp(what, "children") == 0)
+        children();
     if (strcmp(what, "states") == 0)
         states();
     if (strcmp(what, "nested") == 0)

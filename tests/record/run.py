@@ -355,7 +355,7 @@ with tempfile.TemporaryDirectory() as scratch:
 # Nodes of graphs that change: of what is launched alone, of the graph, and off for one launch.
 with tempfile.TemporaryDirectory() as scratch:
     said = record(scratch, [], ['changes'], ODD)[1]
-    if (said['launches'], said['unsupported_calls'], [item['answer'] for item in said['misuses']]) != (7, 0, [1]):
+    if (said['launches'], said['unsupported_calls'], [item['answer'] for item in said['misuses']]) != (7, 0, [1, 1]):
         failures.append(f'changes: {said}')
     trace = os.path.join(scratch, 'trace.json')
     subprocess.run([STEPTIME, 'trace', 'import', os.path.join(scratch, 'run'), '--gap', '5us', '-o', trace], check=False,
@@ -366,6 +366,17 @@ with tempfile.TemporaryDirectory() as scratch:
                 ('ncclDevKernel_AllReduce', None): 2, ('Memcpy HtoD', 2385): 4, ('Memcpy HtoD', 3852): 2,
                 ('Memset (Device)', 2385): 5, ('Memset (Device)', 5238): 2}:
         failures.append(f'changes: {done}')
+# Graphs within graphs, three launches: gelu relu fill relu fill gelu, gelu gelu fill relu fill gelu, gelu gelu fill relu gelu.
+with tempfile.TemporaryDirectory() as scratch:
+    said = record(scratch, [], ['children'], ODD)[1]
+    trace = os.path.join(scratch, 'trace.json')
+    subprocess.run([STEPTIME, 'trace', 'import', os.path.join(scratch, 'run'), '--gap', '5us', '-o', trace], check=False,
+                   capture_output=True)
+    done = [event['name'][:4] for event in json.load(open(trace, encoding='utf-8'))['traceEvents']
+            if event.get('cat') in ('kernel', 'gpu_memset')]
+    if (done, said['unsupported_calls'], [item['answer'] for item in said['misuses']]) != (
+            'gelu relu Mems relu Mems gelu gelu gelu Mems relu Mems gelu gelu gelu Mems relu gelu'.split(), 0, [1, 400]):
+        failures.append(f'children: {done} {said}')
 # Three, one and two times over 79,500 or 238,500 numbers.
 with tempfile.TemporaryDirectory() as scratch:
     said, _ = priced(scratch, ['vectors'], ODD)

@@ -298,7 +298,8 @@ typedef struct st_log_graph { /* ST_LOG_CAPTURE_*, ST_LOG_GRAPH_* */
     uint32_t graph;           /* 0 while it is being captured first */
     uint32_t executable;      /* 0: none yet */
     uint32_t stream;          /* captured, or launched into; of a node 0: it is switched off */
-    uint32_t nodes;           /* how many; of ST_LOG_GRAPH_NODE: which, from 1 */
+    uint32_t nodes;           /* how many; of ST_LOG_GRAPH_NODE: which, from 1; of
+                                 ST_LOG_CAPTURE_BEGIN: the capture that it is a copy of, 0: none */
     uint32_t capture;         /* number of the capture in the process, from 1 */
     uint32_t reserved[5];
 } st_log_graph;

@@ -68,6 +68,7 @@ static uint64_t multiply(st_call *call, const st_log_gemm *asked)
     if (stream == NULL)
         return BLAS_INVALID_VALUE;
     st_log_gemm *gemm = &call->draft.gemm;
+    call->is_short = true;
     call->draft.kind = ST_LOG_GEMM;
     *gemm = *asked;
     gemm->stream = stream->number;

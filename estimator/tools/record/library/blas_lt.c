@@ -195,6 +195,7 @@ uint64_t st_do_lt_matmul(st_call *call)
     if (how == NULL || how->word != DESC_WORD || a == NULL || a->word != LAYOUT_WORD || b == NULL ||
         b->word != LAYOUT_WORD || d == NULL || d->word != LAYOUT_WORD)
         return bad(call);
+    call->is_short = true;
     call->draft.kind = ST_LOG_GEMM;
     call->draft.gemm = (st_log_gemm){
         .m = (uint32_t)d->rows,

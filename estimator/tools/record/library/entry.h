@@ -98,6 +98,7 @@ typedef struct st_thread {
     uint64_t pushed[8]; /* __cudaPushCallConfiguration: grid, block, shared memory, stream */
     uint32_t capture_mode;
     struct st_thread *next;
+    st_log_record extra[ST_CALL_EXTRAS];
 } st_thread;
 
 struct st_call {
@@ -108,9 +109,10 @@ struct st_call {
     struct st_object *stream;          /* that the call goes to; NULL: it names none */
     struct st_object *taken[ST_TAKES]; /* other handles, in the order of the prototype */
     st_log_record draft;  /* kind: what it is logged as, ST_LOG_CALL unless a handler says */
+    bool is_short;        /* it only writes its record: it is as long as others of that kind */
     uint32_t device;      /* of its records: the thread's unless a handler says */
     uint32_t extra_count; /* records that follow it */
-    st_log_record extra[ST_CALL_EXTRAS];
+    st_log_record *extra; /* of the thread: a call that runs within another has the same ones */
 };
 
 /* The process, behind the lock. */

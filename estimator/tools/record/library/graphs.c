@@ -49,12 +49,12 @@ uint64_t st_do_graph_empty(st_call *call)
     return st_graph_node(call, (uint32_t)call->entry->constant);
 }
 
-/* cudaGraphNodeSetEnabled(executable, node, whether) */
+/* cudaGraphNodeSetEnabled(executable, node, whether), cudaGraphDestroyNode(node) */
 uint64_t st_do_graph_enable(st_call *call)
 {
     uint64_t result = st_graph_node(call, 0);
     if (result == 0)
-        call->extra[0].graph.stream = (uint32_t)st_word(call, 2);
+        call->extra[0].graph.stream = (uint32_t)st_role(call, 'w', 0);
     return result;
 }
 
@@ -129,6 +129,79 @@ uint64_t st_do_graph_set(st_call *call)
     return set_node(call, st_role_pointer(call, 'n'));
 }
 
+/* ---- graphs within graphs ---- */
+
+/* A graph with the nodes that another one has now, as a record: the draft, or one more. */
+static st_object *clone(st_log_record *record, const st_object *of)
+{
+    st_object *made = st_object_make(ST_OBJECT_GRAPH);
+    if (made == NULL)
+        return NULL;
+    made->graph.capture = ++st_now.capture_count;
+    const uint32_t count = st_node_count(of->graph.capture);
+    for (uint32_t i = 1; i <= count; i++) {
+        st_node *node = st_node_add(made->graph.capture, 0);
+        st_node *from = st_node_at(of->graph.capture, i);
+        if (node == NULL)
+            return NULL;
+        from->arguments = NULL; /* both have them from now on */
+        *node = *from;
+    }
+    record->kind = ST_LOG_CAPTURE_BEGIN;
+    record->graph = (st_log_graph){.graph = made->number,
+                                   .stream = st_stream_of(0)->number,
+                                   .nodes = of->graph.capture,
+                                   .capture = made->graph.capture};
+    return made;
+}
+
+/* cudaGraphClone(graph *, graph) */
+uint64_t st_do_graph_clone(st_call *call)
+{
+    const st_object *made = clone(&call->draft, call->taken[0]);
+    return made != NULL ? ST_PUT(call, 0, uint64_t, made->handle) : ST_CUDA_OUT_OF_MEMORY;
+}
+
+/* A node that launches a copy of a graph. */
+static uint64_t child_node(st_call *call, const st_object *of)
+{
+    uint64_t result = st_graph_node(call, ST_NODE_GRAPH);
+    if (result != 0)
+        return result;
+    const st_log_graph node = call->extra[0].graph;
+    const st_object *made = clone(st_extra(call, ST_LOG_CAPTURE_BEGIN), of);
+    if (made == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    st_node_at(node.capture, node.nodes)->kernel.function = made->handle;
+    call->draft.kind = ST_LOG_GRAPH_LAUNCH;
+    call->draft.graph = (st_log_graph){.graph = made->number,
+                                       .stream = st_stream_of(0)->number,
+                                       .nodes = st_node_count(made->graph.capture),
+                                       .capture = made->graph.capture};
+    return 0;
+}
+
+/* cudaGraphAddChildGraphNode(..., graph), and what changes its node: the last graph taken */
+uint64_t st_do_graph_child(st_call *call)
+{
+    return child_node(call, call->taken[1]);
+}
+
+/* cudaGraphChildGraphNodeGetGraph(node, graph *), and with the constant 1 the node of a clone that
+ * is a node of what was cloned: cudaGraphNodeFindInClone(node *, node, clone) */
+uint64_t st_do_graph_find(st_call *call)
+{
+    uint32_t number = 0;
+    const st_object *graph = st_object_of_node(st_role(call, 'd', 0), &number);
+    const bool in_clone = call->entry->constant == 1;
+    if (graph == NULL || (in_clone && st_node_at(call->taken[0]->graph.capture, number) == NULL) ||
+        (!in_clone && st_node_at(graph->graph.capture, number)->type != ST_NODE_GRAPH))
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid graph node");
+    if (in_clone)
+        return ST_PUT(call, 0, uint64_t, st_node_handle(call->taken[0], number));
+    return ST_PUT(call, 1, uint64_t, st_node_at(graph->graph.capture, number)->kernel.function);
+}
+
 /* cudaGraphAddNode and cudaGraphNodeSetParams: n a type of nodes, v where it is since CUDA 13; 16
  * bytes from there its parameters, which a copy begins with 16 bytes more. */
 uint64_t st_do_graph_any(st_call *call)
@@ -145,8 +218,13 @@ uint64_t st_do_graph_any(st_call *call)
         return volume_node(call, parameters + 4);
     case ST_NODE_SET:
         return set_node(call, parameters + 2);
+    case ST_NODE_GRAPH: {
+        const st_object *child = st_object_of(parameters[2], ST_OBJECT_GRAPH);
+        return child != NULL ? child_node(call, child)
+                             : st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid graph handle");
+    }
     default: /* of the host or empty, as events of a graph are here */
-        if (type == ST_NODE_GRAPH || type > ST_NODE_EMPTY + 2)
+        if (type > ST_NODE_EMPTY + 2)
             return ST_CUDA_NOT_SUPPORTED;
         return call->entry->place['d' - 'a'] > 0 ? 0 : st_graph_node(call, type);
     }

@@ -147,6 +147,7 @@ static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
 
 static uint64_t enqueue_loaded(st_call *call, const st_object *function, launch *wanted)
 {
+    call->is_short = true;
     wanted->function = function->handle;
     uint32_t place = function->function.parameters;
     const launched of = {.name = function->function.name,
@@ -164,6 +165,7 @@ static uint64_t launch_host(st_call *call, uint64_t host, launch *wanted)
         return enqueue_loaded(call, function, wanted);
     if (of == NULL)
         return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION, "launch of an unknown kernel");
+    call->is_short = of->binary == NULL;
     if (of->binary != NULL) {
         (void)st_layout_find(of->binary, st_string_text(of->name), &of->parameters.layout);
         of->binary = NULL;

@@ -43,6 +43,7 @@ uint64_t st_do_stream_sync(st_call *call)
         stream->stream.invalid = true;
         return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "wait for a stream under capture");
     }
+    call->is_short = true;
     call->draft.kind = ST_LOG_STREAM_SYNC;
     call->draft.stream = (st_log_stream){.stream = stream->number};
     return 0;
@@ -100,6 +101,7 @@ uint64_t st_do_host_function(st_call *call)
 
 static void draft_event(st_call *call, st_log_kind kind, const st_object *event, uint32_t stream)
 {
+    call->is_short = true;
     call->draft.kind = (uint16_t)kind;
     call->draft.event = (st_log_event){.event = event->number,
                                        .stream = stream,

@@ -183,20 +183,33 @@ static st_status end_capture(st_stream_replay *replay, uint32_t end)
     return status;
 }
 
-/* An executable graph has the nodes that the graph has now. */
-static st_status instantiate(st_stream_replay *replay, const st_log_graph *of)
+/* Adds a graph with the nodes that another one has now. */
+static st_status share_graph(st_stream_replay *replay, st_replay_graph *made,
+                             const st_log_graph *wanted)
 {
-    const st_log_graph wanted = {.graph = of->graph, .capture = of->capture};
-    st_replay_graph *graph = graph_of(replay, &wanted);
+    st_replay_graph *graph = graph_of(replay, wanted);
     if (graph == NULL)
         return ST_OK;
-    st_replay_graph made = {.executable = of->executable,
-                            .stream = graph->stream,
-                            .shares = true,
-                            .nodes = graph->nodes,
-                            .node_count = graph->node_count};
-    graph->shares = true;
-    return add_graph(replay, &made);
+    made->stream = graph->stream;
+    made->nodes = graph->nodes;
+    made->node_count = graph->node_count;
+    made->shares = graph->shares = true;
+    return add_graph(replay, made);
+}
+
+static st_status instantiate(st_stream_replay *replay, const st_log_graph *of)
+{
+    return share_graph(replay, &(st_replay_graph){.executable = of->executable},
+                       &(st_log_graph){.graph = of->graph, .capture = of->capture});
+}
+
+/* Of a capture, of nodes that are added, or a copy of another one. */
+static st_status begin_graph(st_stream_replay *replay, const st_log_graph *of, uint32_t first)
+{
+    st_replay_graph made = {
+        .capture = of->capture, .graph = of->graph, .stream = of->stream, .first = first};
+    return of->nodes > 0 ? share_graph(replay, &made, &(st_log_graph){.capture = of->nodes})
+                         : add_graph(replay, &made);
 }
 
 static bool same_stream(const st_worker_call *a, const st_worker_call *b)
@@ -388,10 +401,7 @@ st_status st_stream_replay_launch(st_stream_replay *replay, uint32_t call, int64
     const launching by = {.call = call, .launch_ns = launch_ns, .lane = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
     case ST_LOG_CAPTURE_BEGIN:
-        return add_graph(replay, &(st_replay_graph){.capture = record->graph.capture,
-                                                    .graph = record->graph.graph,
-                                                    .stream = record->graph.stream,
-                                                    .first = call + 1});
+        return begin_graph(replay, &record->graph, call + 1);
     case ST_LOG_CAPTURE_END:
         return end_capture(replay, call);
     case ST_LOG_GRAPH_INSTANTIATE:
