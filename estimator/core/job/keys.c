@@ -681,13 +681,14 @@ const char *st_key_suggestion(const char *section, const char *name, st_errors *
     const char *nearest = st_nearest(name, names, count);
     if (nearest != NULL)
         return nearest;
-    const char *elsewhere[KEY_COUNT];
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        elsewhere[i] = st_last_part(keys[i].path, '.');
-    nearest = st_nearest(name, elsewhere, KEY_COUNT);
-    for (size_t i = 0; i < KEY_COUNT && nearest != NULL; i++)
+    const char *elsewhere[KEY_COUNT + SECTION_COUNT];
+    for (size_t i = 0; i < KEY_COUNT + SECTION_COUNT; i++)
+        elsewhere[i] =
+            st_last_part(i < KEY_COUNT ? keys[i].path : sections[i - KEY_COUNT].path, '.');
+    nearest = st_nearest(name, elsewhere, KEY_COUNT + SECTION_COUNT);
+    for (size_t i = 0; i < KEY_COUNT + SECTION_COUNT && nearest != NULL; i++)
         if (elsewhere[i] == nearest)
-            return keys[i].path;
+            return i < KEY_COUNT ? keys[i].path : sections[i - KEY_COUNT].path;
     return NULL;
 }
 

@@ -49,6 +49,19 @@ static bool is_decimal(const char *comma, const char *end, size_t before)
     return count > 0 && (count != 3 || before > 3);
 }
 
+/* Whether a blank parts thousands of the number that begins at `first`, as in 5 701. */
+static bool is_thousands(const char *blank, const char *end, const char *first)
+{
+    size_t before = 0;
+    size_t behind = 0;
+    while (blank - before > first && st_is_digit(*(blank - before - 1)))
+        before++;
+    while (blank + behind + 1 < end && st_is_digit(blank[behind + 1]))
+        behind++;
+    return *blank == ' ' && before >= 1 && before <= 3 && behind == 3 &&
+           (blank - before == first || *(blank - before - 1) == ' ');
+}
+
 /* The word behind some words of the line, "" where there is none. */
 static void word_after(const megatron_line *line, const char *words, char *text, size_t size)
 {
@@ -58,11 +71,14 @@ static void word_after(const megatron_line *line, const char *words, char *text,
     size_t group = 0; /* where it begins in the text */
     while (at != NULL && at < end && *at == ' ')
         at++;
-    for (; at != NULL && at < end && strchr(" |)]/\t", *at) == NULL && length + 1 < size; at++)
-        if (*at != ',' || is_decimal(at, end, length - group))
+    const char *first = at;
+    for (; at != NULL && at < end && length + 1 < size; at++)
+        if (is_thousands(at, end, first) || (*at == ',' && !is_decimal(at, end, length - group)))
+            group = length; /* 12,345 or 12 345 */
+        else if (strchr(" |)]/\t", *at) == NULL)
             text[length++] = *at;
         else
-            group = length; /* 12,345 */
+            break;
     text[length] = '\0';
 }
 
