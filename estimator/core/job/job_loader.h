@@ -128,6 +128,9 @@ void st_loader_apply_stack(st_loader *loader);
 int st_release_compare(const char *a, const char *b);
 /* The name of a stack without its "@RELEASE", which becomes the job's stack.release. */
 const char *st_loader_split_release(st_loader *loader, const char *name, st_place place);
+/* A release by its date: "2026-02", as against the release 26.02. */
+bool st_release_is_date(const char *text);
+
 /* Reads `releases:` of a stack and finds the one that counts. */
 void st_loader_read_releases(st_loader *loader, const st_yaml_node *node);
 /* Whether the job that asks for the stack is as a recipe's `if:` says; NULL: always. */

@@ -35,6 +35,31 @@ static bool is_release(const char *text)
            text[length - 1] != '.' && strstr(text, "..") == NULL;
 }
 
+bool st_release_is_date(const char *text)
+{
+    return strlen(text) == 7 && strspn(text, "0123456789") == 4 && text[4] == '-' &&
+           strspn(text + 5, "0123456789") == 2;
+}
+
+/* Months to a date, or to a release that is named after its year and month, such as 26.02.01. */
+static unsigned long month_of(const char *text)
+{
+    char *end = NULL;
+    const unsigned long year = strtoul(text, &end, 10);
+    return (year < 100 ? year + 2000 : year) * 12 + (*end != '\0' ? strtoul(end + 1, NULL, 10) : 0);
+}
+
+/* "26.02.01", or "26.1 2026-01" if its name is no date: cuts the date off. */
+static bool split_release(st_loader *loader, const st_yaml_node *node, const char **name,
+                          const char **date)
+{
+    const char *text = st_sourced_is_scalar(node) ? node->text : "";
+    const char *blank = strchr(text, ' ');
+    *name = blank != NULL ? st_arena_copy(loader->arena, text, (size_t)(blank - text)) : text;
+    *date = blank != NULL ? blank + 1 : text;
+    return *name != NULL && is_release(*name) && (blank == NULL || st_release_is_date(*date));
+}
+
 const char *st_loader_split_release(st_loader *loader, const char *name, st_place place)
 {
     const char *slash = strrchr(name, '/');
@@ -62,41 +87,55 @@ static const char *asked_release(const st_loader *loader)
     return asked != NULL ? asked : loader->job->values[index].text;
 }
 
+/* The last of some releases that is not newer than what is asked, else the first. */
+static size_t nearest_release(const char *const *names, const char *const *dates, size_t count,
+                              const char *asked)
+{
+    size_t nearest = 0;
+    for (size_t i = 1; i < count; i++)
+        if (st_release_is_date(asked) ? month_of(dates[i]) <= month_of(asked)
+                           : st_release_compare(names[i], asked) <= 0)
+            nearest = i;
+    return nearest;
+}
+
 void st_loader_read_releases(st_loader *loader, const st_yaml_node *node)
 {
-    bool good = node->kind == ST_YAML_LIST && node->count > 0;
-    for (size_t i = 0; good && i < node->count; i++)
-        good = st_sourced_is_scalar(node->items[i]) && is_release(node->items[i]->text) &&
-               (i == 0 || st_release_compare(node->items[i - 1]->text, node->items[i]->text) < 0);
+    const size_t count = node->kind == ST_YAML_LIST ? node->count : 0;
+    const char **names = st_arena_alloc(loader->arena, count + 1, sizeof *names);
+    const char **dates = st_arena_alloc(loader->arena, count + 1, sizeof *dates);
+    bool good = count > 0 && names != NULL && dates != NULL;
+    for (size_t i = 0; good && i < count; i++)
+        good = split_release(loader, node->items[i], &names[i], &dates[i]) &&
+               (i == 0 || st_release_compare(names[i - 1], names[i]) < 0);
     if (!good) {
         st_sourced_refuse(loader, "releases", node,
-                          "a list of releases, the oldest first, such as ['24.07', '25.09']");
+                          "a list of releases, the oldest first, such as ['24.07', '25.09'], with "
+                          "a date where the name is none, such as '26.1 2026-01'");
         return;
     }
-    st_job_value *release = &loader->job->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
-    const st_job_value *given =
-        &loader->asked->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
+    const size_t index = st_key_index(st_key_find(ST_KEY_STACK_RELEASE));
+    const st_job_value *given = &loader->asked->values[index];
     const char *asked = asked_release(loader);
-    const char *known = node->items[node->count - 1]->text;
-    if (asked != NULL && !is_release(asked)) {
+    size_t known = count - 1;
+    if (asked != NULL && !is_release(asked) && !st_release_is_date(asked)) {
         ST_NOTE(loader, ST_ERR_VALUE, given->place,
-                "stack.release" ST_FOUND "'%s'" ST_EXPECTED "numbers and dots, such as %s", asked,
-                known);
+                "stack.release" ST_FOUND "'%s'" ST_EXPECTED
+                "numbers and dots, such as %s, or a date such as 2026-02",
+                asked, names[known]);
     } else if (asked != NULL) {
-        /* The last that is not newer, else the first. */
-        known = node->items[0]->text;
-        for (size_t i = 0; i < node->count; i++)
-            if (st_release_compare(node->items[i]->text, asked) <= 0)
-                known = node->items[i]->text;
-        if (st_release_compare(known, asked) != 0)
+        known = nearest_release(names, dates, count, asked);
+        if (st_release_is_date(asked) ? month_of(dates[known]) > month_of(asked)
+                           : st_release_compare(names[known], asked) != 0)
             st_report(loader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, given->place,
                       "release %s of stack %s is unknown; the nearest, %s, counts", asked,
-                      loader->reading_stack->name, known);
+                      loader->reading_stack->name, names[known]);
     }
-    release->text = known;
+    st_job_value *release = &loader->job->values[index];
+    release->text = names[known];
     release->origin = ST_ORIGIN_FILE;
     release->place = node->place;
-    loader->release = known;
+    loader->release = names[known];
 }
 
 /* ---- conditions ---- */

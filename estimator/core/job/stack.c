@@ -308,7 +308,8 @@ void st_loader_apply_stack(st_loader *loader)
     loader->status = inner.status;
     const st_job_value *release =
         &loader->job->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
-    if (release->text != NULL && stack->release == NULL && loader->status == ST_OK)
+    if (release->text != NULL && stack->release == NULL && loader->status == ST_OK &&
+        !st_release_is_date(release->text)) /* a date is a fact of the run, not of the stack */
         ST_NOTE(loader, ST_ERR_VALUE, release->place,
                 "stack %s has no releases" ST_FOUND "'%s'" ST_EXPECTED "the name alone",
                 stack->name, release->text);
