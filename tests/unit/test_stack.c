@@ -229,8 +229,8 @@ TEST_OF(faulty_recipes_are_refused, fixture *own, set_up, tear_down)
                   "of maps with `set`, and `if`, `source` and `recipes` where needed\n");
     assert_faults(own, "stack: {releases: [25.09, 24.07]}\n", ST_ERR_VALUE,
                   "@/job.yaml:1:19: error: wrong value for releases: found a list, expected a list "
-                  "of releases, the oldest first, such as ['24.07', '25.09'], with a date where the "
-                  "name is none, such as '26.1 2026-01'\n");
+                  "of releases, the oldest first, such as ['24.07', '25.09'], with a date where "
+                  "the name is none, such as '26.1 2026-01'\n");
 }
 
 TESTS(stack);

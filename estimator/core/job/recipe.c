@@ -94,7 +94,7 @@ static size_t nearest_release(const char *const *names, const char *const *dates
     size_t nearest = 0;
     for (size_t i = 1; i < count; i++)
         if (st_release_is_date(asked) ? month_of(dates[i]) <= month_of(asked)
-                           : st_release_compare(names[i], asked) <= 0)
+                                      : st_release_compare(names[i], asked) <= 0)
             nearest = i;
     return nearest;
 }
@@ -126,7 +126,7 @@ void st_loader_read_releases(st_loader *loader, const st_yaml_node *node)
     } else if (asked != NULL) {
         known = nearest_release(names, dates, count, asked);
         if (st_release_is_date(asked) ? month_of(dates[known]) > month_of(asked)
-                           : st_release_compare(names[known], asked) != 0)
+                                      : st_release_compare(names[known], asked) != 0)
             st_report(loader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, given->place,
                       "release %s of stack %s is unknown; the nearest, %s, counts", asked,
                       loader->reading_stack->name, names[known]);
