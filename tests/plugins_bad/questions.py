@@ -4,8 +4,8 @@
 
     questions.py STEPTIME QUESTIONS.SO PLUGINS
 
-Blocks of rows and answers that are kept leave a fifteenth of a question for a plan. One process describes the plugin and
-serves it, however many plans are replayed.
+Blocks of rows, questions of several functions in one message and answers that are kept leave a question for
+120 plans. One process describes the plugin and serves it, however many plans are replayed.
 Prints TAP.
 """
 import os
@@ -15,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-SEARCH = ['search', 'gpt-3b-32x3090', '--gpus', '64', '--threads', '1', '--refine', 'nccl-whitebox']
-PLANS_OF_A_QUESTION = 12
+SEARCH = ['search', 'llama3-8b-8xh100', '--gpus', '128', '--top', '1', '--threads', '1', '--refine', 'nccl-whitebox']
+PLANS_OF_A_QUESTION = 90
 
 
 def main():

@@ -24,6 +24,15 @@ static double value_of(size_t provider, const double *const *columns, size_t row
     return value;
 }
 
+/* Begins a call; how many rows it asks for. */
+static size_t begin_one(st_call_memo *memo, st_memo_call *call, size_t provider,
+                        const double *const *columns, size_t rows)
+{
+    call->asked_count = 0;
+    const size_t unknown = st_call_memo_begin(memo, call, provider, COLUMNS, columns, rows);
+    return unknown >= call->asked_count && unknown <= rows ? call->asked_count : SIZE_MAX;
+}
+
 TEST(rows_get_their_own_values)
 {
     property_random *random = *state;
@@ -49,7 +58,7 @@ TEST(rows_get_their_own_values)
                     numbers[i][r] = random_below(random, 2) == 0 ? -0.0 : (double)NAN;
             }
         }
-        size_t count = st_call_memo_begin(memo, &one, provider, COLUMNS, columns, rows);
+        size_t count = begin_one(memo, &one, provider, columns, rows);
         assert_true(count <= rows);
         for (size_t i = 0; i < count; i++) {
             assert_true(one.asked[i] < rows && (i == 0 || one.asked[i] > one.asked[i - 1]));
@@ -63,7 +72,7 @@ TEST(rows_get_their_own_values)
         rows_in_all += rows;
         asked_in_all += count;
         /* The same single row again is known, unless it failed. */
-        count = st_call_memo_begin(memo, &one, provider, COLUMNS, columns, 1);
+        count = begin_one(memo, &one, provider, columns, 1);
         assert_true(count == 0 || fails || rows > 1);
         const double first = value_of(provider, columns, 0);
         st_call_memo_end(memo, &one, &first, values);
@@ -89,10 +98,60 @@ TEST(providers_with_other_columns_are_others)
                 double value = 0;
                 for (size_t i = 0; i < count; i++)
                     columns[i] = (given >> i & 1U) != 0 ? &zeros[i] : NULL;
+                one.asked_count = 0;
                 assert_int_equal(st_call_memo_begin(memo, &one, provider, count, columns, 1), 1);
                 st_call_memo_end(memo, &one, &answer, &value);
                 assert_true(value == answer);
             }
+    st_call_memo_destroy(memo);
+}
+
+/* Calls of several providers that end together: each row is asked once, and its value is its own.
+ */
+TEST(calls_end_together)
+{
+    enum { TOGETHER = 6, MOST = 100 };
+    property_random *random = *state;
+    st_call_memo *memo = st_call_memo_create();
+    static st_memo_call all;
+    static double numbers[TOGETHER][COLUMNS][MOST];
+    size_t again = 0;
+    for (size_t round = 0; round < CALLS / 20; round++) {
+        double answers[ST_CALL_ROWS];
+        double values[MOST];
+        size_t rows[TOGETHER];
+        all.asked_count = 0;
+        for (size_t call = 0; call < TOGETHER; call++) {
+            const double *columns[COLUMNS];
+            rows[call] = 1 + random_below(random, MOST);
+            for (size_t i = 0; i < COLUMNS; i++) {
+                columns[i] = numbers[call][i];
+                for (size_t r = 0; r < rows[call]; r++)
+                    numbers[call][i][r] = (double)random_below(random, i == 0 ? MANY : 2);
+            }
+            const size_t before = all.asked_count;
+            assert_true(st_call_memo_begin(memo, &all, call, COLUMNS, columns, rows[call]) >=
+                        all.asked_count - before);
+            for (size_t i = before; i < all.asked_count; i++)
+                answers[i] = value_of(call, columns, all.asked[i]);
+        }
+        const size_t asked = all.asked_count;
+        assert_true(asked <= ST_CALL_ROWS);
+        all.rows = 0;
+        st_call_memo_end(memo, &all, answers, NULL);
+        for (size_t call = 0; call < TOGETHER; call++) {
+            const double *columns[] = {numbers[call][0], numbers[call][1], numbers[call][2]};
+            const size_t count = begin_one(memo, &all, call, columns, rows[call]);
+            for (size_t i = 0; i < count; i++)
+                answers[i] = value_of(call, columns, all.asked[i]);
+            st_call_memo_end(memo, &all, answers, values);
+            for (size_t r = 0; r < rows[call]; r++)
+                assert_true(values[r] == value_of(call, columns, r));
+            again += asked < ST_CALL_ROWS ? count : 0;
+        }
+    }
+    /* A few rows share a place with another one. */
+    assert_true(again < CALLS / 20 * TOGETHER);
     st_call_memo_destroy(memo);
 }
 
@@ -123,8 +182,7 @@ static void *ask_many(void *context)
             for (size_t r = 0; r < rows; r++)
                 numbers[i][r] = (double)random_below(&self->random, i == 0 ? FEW : 2);
         }
-        size_t count =
-            st_call_memo_begin(self->memo, &self->call, provider, COLUMNS, columns, rows);
+        size_t count = begin_one(self->memo, &self->call, provider, columns, rows);
         for (size_t i = 0; i < count; i++)
             answers[i] = value_of(provider, columns, self->call.asked[i]);
         if (call % 4 == 0)

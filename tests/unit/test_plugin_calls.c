@@ -15,6 +15,7 @@ enum { SIZE, RANKS, RAIL, COLUMNS };
 static struct {
     const st_plugin_host *host;
     size_t written_row; /* of the size, SIZE_MAX: none */
+    size_t forgotten;   /* rows at the end */
     int result;
     const char *error;
     const char *warning;
@@ -39,7 +40,7 @@ static void close_plugin(void *instance)
 static int evaluate(void *instance, size_t rows, const double *const *columns, double *values)
 {
     assert_ptr_equal(instance, &deed);
-    for (size_t row = 0; row < rows; row++)
+    for (size_t row = 0; row + deed.forgotten < rows; row++)
         values[row] = columns[SIZE][row] < 0 ? NOT_A_NUMBER
                                              : columns[SIZE][row] * columns[RANKS][row] * 2.385e-9 +
                                                    (columns[RAIL] != NULL ? columns[RAIL][row] : 0);
@@ -312,6 +313,10 @@ static void rows_are_served(void **state)
     assert_int_equal(lane->text_length, 0);
     for (size_t i = 0; i < 3; i++)
         assert_same_double(lane->values[i], (1e5 + 238.5 * (double)i) * 7 * 2.385e-9);
+    deed.forgotten = 1;
+    st_isolate_serve(own->instance, lane);
+    assert_true(isnan(lane->values[2]));
+    deed.forgotten = 0;
     lane->given[RAIL] = 1;
     deed.warning = "23 rows are old";
     st_isolate_serve(own->instance, lane);
@@ -329,6 +334,29 @@ static void rows_are_served(void **state)
     assert_string_equal(st_ipc_read(&from), "no row");
     assert_null(st_ipc_read(&from)); /* the warning was told before */
     assert_false(from.broken);
+    free(lane);
+}
+
+/* Lines of rows with and without a rail, of which one is refused. */
+static void rows_of_several_providers_are_served(void **state)
+{
+    opened *own = *state;
+    st_remote_lane *lane = lane_of(ST_ISOLATE_SEVERAL, 1e5);
+    const double *columns[COLUMNS] = {lane->columns[SIZE], lane->columns[RANKS], NULL};
+    lane->heads[0] = lane->heads[1] = st_call_head(0, COLUMNS, columns);
+    columns[RAIL] = lane->columns[RAIL];
+    lane->heads[2] = st_call_head(0, COLUMNS, columns);
+    st_isolate_serve(own->instance, lane);
+    assert_int_equal(lane->result, ST_PLUGIN_OK);
+    assert_int_equal(lane->provider, 2);
+    assert_same_double(lane->values[0], 1e5 * 7 * 2.385e-9);
+    assert_same_double(lane->values[1], (1e5 + 238.5) * 7 * 2.385e-9);
+    assert_same_double(lane->values[2], (1e5 + 477) * 7 * 2.385e-9 + 2385);
+    deed.result = ST_PLUGIN_FAILED;
+    st_isolate_serve(own->instance, lane);
+    assert_int_equal(lane->result, ST_PLUGIN_OK);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(isnan(lane->values[i]));
     free(lane);
 }
 
@@ -436,6 +464,36 @@ static void answers_come_from_another_process(void **state)
     assert_int_equal(st_guard_tell(own->errors), ST_OK);
 }
 
+/* What is put off is asked at once, and known then. */
+static void questions_that_are_put_off_are_asked_together(void **state)
+{
+    static double columns[2][20];
+    static double values[20];
+    const double *given[COLUMNS] = {columns[0], columns[1], NULL};
+    opened *own = *state;
+    for (size_t i = 0; i < 20; i++) {
+        columns[0][i] = 1e5 + 238.5 * (double)(i / 2);
+        columns[1][i] = 7;
+    }
+    assert_false(st_plugin_put_off(own->instance, 0, 20, given)); /* in this process */
+    move_apart(own);
+    assert_true(st_plugin_put_off(own->instance, 0, 8, given));
+    given[RAIL] = columns[1];
+    assert_true(st_plugin_put_off(own->instance, 0, 20, given));
+    st_plugin_catch_up(NULL);
+    assert_false(st_plugin_put_off(own->instance, 0, 20, given));
+    assert_int_equal(st_plugin_evaluate(own->instance, 0, 20, given, values), ST_OK);
+    assert_same_double(values[19], (1e5 + 238.5 * 9) * 7 * 2.385e-9 + 7);
+    given[RAIL] = NULL;
+    assert_false(st_plugin_put_off(own->instance, 0, 8, given));
+    /* Whatever is asked first catches up. */
+    assert_true(st_plugin_put_off(own->instance, 0, 12, given));
+    assert_int_equal(st_plugin_evaluate(own->instance, 0, 20, given, values), ST_OK);
+    assert_same_double(values[19], (1e5 + 238.5 * 9) * 7 * 2.385e-9);
+    st_plugin_catch_up(NULL); /* of nothing */
+    assert_int_equal(st_guard_tell(own->errors), ST_OK);
+}
+
 static void explanations_come_from_another_process(void **state)
 {
     double size = 1e5;
@@ -450,6 +508,26 @@ static void explanations_come_from_another_process(void **state)
     assert_int_equal(st_plugin_explain(own->instance, 0, columns, own->arena, &account), ST_OK);
     assert_string_equal(account.refusal, "less than nothing");
     assert_int_equal(account.count, 0);
+}
+
+static void who_ends_its_process_among_several_is_accused(void **state)
+{
+    rows made;
+    opened *own = *state;
+    const st_plugin_module *module = own->instance->module;
+    st_plugin_module other = *module; /* each plugin is accused once */
+    other.who = "plugin 'several'";
+    fill_rows(&made);
+    made.given[RAIL] = NULL;
+    move_apart(own);
+    own->instance->module = &other;
+    assert_true(st_plugin_put_off(own->instance, 0, 13, made.given));
+    st_plugin_catch_up(NULL);
+    own->instance->module = module;
+    assert_int_equal(st_guard_tell(own->errors), ST_ERR_PROVIDER);
+    const char *text = said(own->errors);
+    assert_contains(text, "plugin 'several' ended its process");
+    assert_contains(text, ") while computing 13 rows, the first with size = 100 kB, ranks = 3)");
 }
 
 static void who_ends_its_process_is_accused(void **state)
@@ -479,13 +557,18 @@ TEST_GROUP(plugin_calls)
         cmocka_unit_test_setup_teardown(refusals_have_the_first_reason, open_it, close_it),
         cmocka_unit_test_setup_teardown(warnings_are_told_once, open_it, close_it),
         cmocka_unit_test_setup_teardown(rows_are_served, open_it, close_it),
+        cmocka_unit_test_setup_teardown(rows_of_several_providers_are_served, open_it, close_it),
         cmocka_unit_test_setup_teardown(explanations_are_served, open_it, close_it),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_left_out, open_it, close_it),
         cmocka_unit_test_setup_teardown(answers_come_from_another_process, open_it, close_apart),
+        cmocka_unit_test_setup_teardown(questions_that_are_put_off_are_asked_together, open_it,
+                                        close_apart),
         cmocka_unit_test_setup_teardown(explanations_come_from_another_process, open_it,
                                         close_apart),
         /* The last ones: no result of a process counts behind it. */
         cmocka_unit_test_setup_teardown(who_writes_to_its_arguments_is_accused, open_it, close_it),
+        cmocka_unit_test_setup_teardown(who_ends_its_process_among_several_is_accused, open_it,
+                                        close_apart),
         cmocka_unit_test_setup_teardown(who_ends_its_process_is_accused, open_it, close_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,122 @@ static const char *copy_answer(st_arena *arena, const st_remote_lane *lane, size
     return st_arena_copy(arena, lane->text, *length);
 }
 
+/* What an answer says beside its values. */
+static st_status take_words(const st_plugin_instance *instance, const st_remote_lane *lane)
+{
+    if (lane->text_length == 0)
+        return ST_OK;
+    st_arena *arena = st_arena_create();
+    size_t length = 0;
+    const char *text = arena != NULL ? copy_answer(arena, lane, &length) : NULL;
+    if (text != NULL)
+        st_answer_said(text, length, &instance->host);
+    st_arena_destroy(arena);
+    return text != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* Reports that the process ended, why, and the rows it was computing, the first of them `row`. */
+static void accuse_ended(const st_plugin_instance *instance, size_t provider, size_t count,
+                         const double *const *columns, size_t row)
+{
+    const st_plugin_provider *shown = instance->module->shown.providers[provider];
+    st_buffer text = {0};
+    const char *before = "";
+    st_buffer_printf(&text, "%s while computing %zu %s with", st_remote_reason(instance->remote),
+                     count, count == 1 ? "row" : "rows, the first");
+    for (size_t i = 0; i < shown->argument_count; i++) {
+        char number[ST_QUANTITY_TEXT];
+        const st_plugin_argument *argument = shown->arguments[i];
+        st_unit unit = st_unit_one();
+        bool pure = argument->unit[0] == '\0';
+        if (columns[i] == NULL || (!pure && st_unit_parse(argument->unit, strlen(argument->unit),
+                                                          (st_place){0}, &unit, NULL) != ST_OK))
+            continue;
+        st_buffer_printf(
+            &text, "%s %s = %s", before, argument->name,
+            st_quantity_format(columns[i][row], &unit, ST_STYLE_SCALED, number, sizeof number));
+        before = ",";
+    }
+    st_guard_accuse_ended(instance->module->who, shown->name, text.data);
+    st_buffer_free(&text);
+}
+
+/* How many rows from `first` on have the same head. */
+static size_t rows_alike(const uint64_t *heads, size_t first, size_t count)
+{
+    size_t end = first + 1;
+    while (end < count && heads[end] == heads[first])
+        end++;
+    return end - first;
+}
+
+/* What this thread has put off: rows in a lane. It is caught up before anything else is asked, as
+ * threads that hold a lane and wait for another would wait for each other. */
+static _Thread_local struct {
+    const st_plugin_instance *instance;
+    st_remote_lane *lane; /* NULL: nothing */
+    st_memo_call call;
+    uint64_t heads[ST_CALL_ROWS]; /* of its rows */
+} later;
+
+bool st_plugin_put_off(const st_plugin_instance *instance, size_t provider, size_t rows,
+                       const double *const *columns)
+{
+    const size_t count = instance->module->shown.providers[provider]->argument_count;
+    st_remote *remote = instance->remote;
+    if (remote == NULL || rows > ST_CALL_ROWS || count > ST_CALL_COLUMNS ||
+        (later.lane != NULL && later.instance->remote != remote))
+        return false;
+    const size_t before = later.lane != NULL ? later.call.asked_count : 0;
+    later.call.asked_count = before;
+    const size_t unknown =
+        st_call_memo_begin(st_remote_memo(remote), &later.call, provider, count, columns, rows);
+    if (later.call.asked_count > before && later.lane == NULL) {
+        later.instance = instance;
+        later.lane = st_remote_take(remote);
+    }
+    const uint64_t head = st_call_head(provider, count, columns);
+    for (size_t at = before; at < later.call.asked_count; at++) {
+        later.heads[at] = head;
+        for (size_t i = 0; i < count; i++)
+            later.lane->columns[i][at] = columns[i] != NULL ? columns[i][later.call.asked[at]] : 0;
+    }
+    return unknown > 0;
+}
+
+void st_plugin_catch_up(void *unused)
+{
+    (void)unused;
+    st_remote_lane *lane = later.lane;
+    if (lane == NULL)
+        return;
+    const st_plugin_instance *instance = later.instance;
+    lane->kind = ST_ISOLATE_SEVERAL;
+    lane->rows = (uint32_t)later.call.asked_count;
+    lane->provider = 0;
+    memcpy(lane->heads, later.heads, sizeof later.heads);
+    later.call.rows = 0;
+    const bool answered = st_remote_ask(instance->remote, lane);
+    st_call_memo_end(st_remote_memo(instance->remote), &later.call, answered ? lane->values : NULL,
+                     NULL);
+    if (answered) {
+        (void)take_words(instance, lane);
+    } else {
+        const uint32_t claimed = lane->provider; /* the first row of those it was computing */
+        const size_t row = claimed < later.call.asked_count ? claimed : 0;
+        const uint64_t head = later.heads[row];
+        const double *columns[ST_CALL_COLUMNS];
+        const size_t provider = st_call_head_provider(head);
+        const size_t width = instance->module->shown.providers[provider]->argument_count;
+        for (size_t i = 0; i < width; i++)
+            columns[i] = st_call_head_has(head, width, i) ? lane->columns[i] : NULL;
+        accuse_ended(instance, provider, rows_alike(later.heads, row, later.call.asked_count),
+                     columns, row);
+    }
+    later.lane = NULL;
+    st_remote_give(instance->remote, lane);
+}
+
 static st_status evaluate_apart(const st_plugin_instance *instance, size_t provider, size_t rows,
                                 const double *const *columns, double *values)
 {
@@ -76,9 +192,11 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
     if (rows > ST_REMOTE_ROWS || shown->argument_count > ST_REMOTE_COLUMNS)
         return ST_ERR_PROVIDER;
     st_memo_call call;
+    call.asked_count = 0;
+    st_plugin_catch_up(NULL);
     st_call_memo *memo = st_remote_memo(instance->remote);
-    const size_t count =
-        st_call_memo_begin(memo, &call, provider, shown->argument_count, columns, rows);
+    (void)st_call_memo_begin(memo, &call, provider, shown->argument_count, columns, rows);
+    const size_t count = call.asked_count;
     if (count == 0) {
         st_call_memo_end(memo, &call, values, values);
         return ST_OK;
@@ -91,40 +209,11 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
     if (st_remote_ask(instance->remote, lane)) {
         status = lane->result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
         st_call_memo_end(memo, &call, status == ST_OK ? lane->values : NULL, values);
-        if (lane->text_length > 0) {
-            st_arena *arena = st_arena_create();
-            size_t length = 0;
-            const char *text = arena != NULL ? copy_answer(arena, lane, &length) : NULL;
-            if (text != NULL)
-                st_answer_said(text, length, &instance->host);
-            else
-                status = ST_ERR_MEMORY;
-            st_arena_destroy(arena);
-        }
+        if (take_words(instance, lane) != ST_OK)
+            status = ST_ERR_MEMORY;
     } else {
         st_call_memo_end(memo, &call, NULL, values);
-        /* Reports that the process ended, why, and the rows it was computing. */
-        st_buffer text = {0};
-        const char *before = "";
-        st_buffer_printf(&text, "%s while computing %zu %s with",
-                         st_remote_reason(instance->remote), count,
-                         count == 1 ? "row" : "rows, the first");
-        for (size_t i = 0; i < shown->argument_count; i++) {
-            char number[ST_QUANTITY_TEXT];
-            const st_plugin_argument *argument = shown->arguments[i];
-            st_unit unit = st_unit_one();
-            bool pure = argument->unit[0] == '\0';
-            if (columns[i] == NULL ||
-                (!pure && st_unit_parse(argument->unit, strlen(argument->unit), (st_place){0},
-                                        &unit, NULL) != ST_OK))
-                continue;
-            st_buffer_printf(&text, "%s %s = %s", before, argument->name,
-                             st_quantity_format(columns[i][call.asked[0]], &unit, ST_STYLE_SCALED,
-                                                number, sizeof number));
-            before = ",";
-        }
-        st_guard_accuse_ended(instance->module->who, shown->name, text.data);
-        st_buffer_free(&text);
+        accuse_ended(instance, provider, count, columns, call.asked[0]);
     }
     st_remote_give(instance->remote, lane);
     return status;
@@ -161,6 +250,7 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
     const char *text = st_call_memo_text(memo, provider, count, columns, arena, &length);
     if (text != NULL)
         return st_answer_account(text, length, arena, account);
+    st_plugin_catch_up(NULL);
     st_remote_lane *lane = st_remote_take(instance->remote);
     st_status status = ST_OK;
     lane->kind = ST_ISOLATE_EXPLAIN;
@@ -181,6 +271,32 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
     return status;
 }
 
+/* Rows of several providers, those of one behind each other. What fails together is asked one by
+ * one, as rows of a call are (st_provider_call); a row that fails alone has no value. */
+static void evaluate_several(const st_plugin_instance *instance, st_remote_lane *lane)
+{
+    const double *columns[ST_CALL_COLUMNS];
+    size_t at_once = ST_CALL_ROWS;
+    for (size_t first = 0, rows = 0; first < lane->rows; first += rows) {
+        const uint64_t head = lane->heads[first];
+        const size_t provider = st_call_head_provider(head);
+        const size_t width = instance->module->shown.providers[provider]->argument_count;
+        const size_t alike = rows_alike(lane->heads, first, lane->rows);
+        rows = alike < at_once ? alike : at_once;
+        lane->provider = (uint32_t)first;
+        for (size_t i = 0; i < width; i++)
+            columns[i] = st_call_head_has(head, width, i) ? lane->columns[i] + first : NULL;
+        if (st_plugin_evaluate(instance, provider, rows, columns, lane->values + first) == ST_OK)
+            continue;
+        if (rows == 1) {
+            lane->values[first] = (double)NAN;
+            continue;
+        }
+        at_once = 1;
+        rows = 0;
+    }
+}
+
 static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane, st_arena *arena,
                        st_buffer *text)
 {
@@ -188,9 +304,14 @@ static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane,
     size_t provider = lane->provider;
     for (size_t i = 0; i < ST_REMOTE_COLUMNS; i++)
         columns[i] = lane->given[i] != 0 ? lane->columns[i] : NULL;
-    if (lane->kind == ST_ISOLATE_EVALUATE) {
-        st_status status =
-            st_plugin_evaluate(instance, provider, lane->rows, columns, lane->values);
+    if (lane->kind != ST_ISOLATE_EXPLAIN) {
+        st_status status = ST_OK;
+        for (size_t i = 0; i < lane->rows; i++)
+            lane->values[i] = (double)NAN; /* a row that the plugin forgets has no value */
+        if (lane->kind == ST_ISOLATE_SEVERAL)
+            evaluate_several(instance, lane);
+        else
+            status = st_plugin_evaluate(instance, provider, lane->rows, columns, lane->values);
         lane->result = status == ST_OK ? ST_PLUGIN_OK : ST_PLUGIN_FAILED;
         /* What was said since the last call, if anything. */
         st_plugin_instance *writable = instance->host.context;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 1 << 16, TEXT_PLACES = 1 << 9, MOST_COLUMNS = 16 };
+enum { PLACES = 1 << 16, TEXT_PLACES = 1 << 9, MOST_COLUMNS = ST_CALL_COLUMNS };
 
 #define NOTHING UINT32_MAX
 
@@ -79,9 +79,7 @@ static uint32_t hash_of(const answered *row, size_t columns)
     return (uint32_t)(hash >> 32);
 }
 
-/* Which provider is asked, and which columns it is given: a bit each, behind one that says how many
- * there are. */
-static uint64_t head_of(size_t provider, size_t column_count, const double *const *columns)
+uint64_t st_call_head(size_t provider, size_t column_count, const double *const *columns)
 {
     uint64_t head = 1;
     for (size_t i = 0; i < column_count; i++)
@@ -105,18 +103,23 @@ size_t st_call_memo_begin(st_call_memo *memo, st_memo_call *call, size_t provide
                           size_t column_count, const double *const *columns, size_t rows)
 {
     call->rows = rows;
-    call->asked_count = 0;
+    size_t unknown = 0;
     const bool fits = column_count <= MOST_COLUMNS;
-    answered row = {.head = fits ? head_of(provider, column_count, columns) : 0, .asks = call};
+    answered row = {.head = fits ? st_call_head(provider, column_count, columns) : 0, .asks = call};
     (void)pthread_mutex_lock(&memo->lock);
     for (size_t r = 0; r < rows; r++) {
         if (fits)
             take_row(&row, column_count, columns, r);
+        if (call->asked_count == ST_CALL_ROWS) {
+            unknown += rows - r;
+            break;
+        }
         uint32_t number = fits ? hash_of(&row, column_count) % PLACES : NOTHING;
         answered *place = fits ? &memo->places[number] : NULL;
         if (fits && place->asks != NULL && place->asks != call) {
             number = NOTHING; /* another thread waits for it */
         } else if (fits && same_row(place, &row)) {
+            unknown += place->asks != NULL ? 1 : 0;
             call->asked_of[r] = place->asks != NULL ? place->asked : NOTHING;
             call->known[r] = place->value;
             continue;
@@ -124,12 +127,13 @@ size_t st_call_memo_begin(st_call_memo *memo, st_memo_call *call, size_t provide
             *place = row;
             place->asked = (uint32_t)call->asked_count;
         }
+        unknown++;
         call->asked_of[r] = (uint32_t)call->asked_count;
         call->place_of[call->asked_count] = number;
         call->asked[call->asked_count++] = (uint32_t)r;
     }
     (void)pthread_mutex_unlock(&memo->lock);
-    return call->asked_count;
+    return unknown;
 }
 
 void st_call_memo_end(st_call_memo *memo, const st_memo_call *call, const double *answers,
@@ -155,7 +159,7 @@ static kept_text *text_of(st_call_memo *memo, size_t provider, size_t column_cou
 {
     if (column_count > MOST_COLUMNS)
         return NULL;
-    *row = (answered){.head = head_of(provider, column_count, columns)};
+    *row = (answered){.head = st_call_head(provider, column_count, columns)};
     take_row(row, column_count, columns, 0);
     return &memo->texts[hash_of(row, column_count) % TEXT_PLACES];
 }

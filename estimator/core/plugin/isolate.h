@@ -11,7 +11,18 @@ void st_isolate_put(const st_plugin *shown, st_buffer *to);
 const st_plugin *st_isolate_take(const char *text, size_t length, st_arena *arena);
 
 /* The kinds of calls. */
-enum { ST_ISOLATE_DESCRIBE, ST_ISOLATE_OPEN, ST_ISOLATE_EVALUATE, ST_ISOLATE_EXPLAIN };
+enum {
+    ST_ISOLATE_DESCRIBE,
+    ST_ISOLATE_OPEN,
+    ST_ISOLATE_EVALUATE,
+    ST_ISOLATE_SEVERAL,
+    ST_ISOLATE_EXPLAIN
+};
+
+/* As st_provider has them; false for a plugin in this process. */
+bool st_plugin_put_off(const st_plugin_instance *instance, size_t provider, size_t rows,
+                       const double *const *columns);
+void st_plugin_catch_up(void *unused);
 
 /* Serves the request in a lane with an instance of this process. */
 void st_isolate_serve(const st_plugin_instance *instance, struct st_remote_lane *lane);

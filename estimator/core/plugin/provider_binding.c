@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/provider_binding.h"
 
+#include "plugin/isolate.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -55,40 +57,62 @@ static void fill_columns(const st_provider_binding *binding, const double *const
     }
 }
 
+/* The rows from `first` on that one instance is asked for; fills its columns. */
+static size_t next_rows(const st_provider_binding *binding, size_t rows,
+                        const double *const *arguments, size_t first, const double **columns,
+                        const st_plugin_instance **instance)
+{
+    size_t left = rows - first;
+    size_t most = left < ST_PLUGIN_BLOCK_ROWS ? left : ST_PLUGIN_BLOCK_ROWS;
+    size_t entry = 0;
+    /* How many rows from `first` on mean the same entry; plans that differ in nothing else
+     * are near. */
+    size_t count;
+    const size_t end = first + most;
+    size_t row = first + 1;
+    entry = entry_of(binding, arguments, first);
+    if (binding->count == 1) {
+        count = end - first;
+    } else {
+        while (row < end && ((same_value(&binding->group.ranks, arguments, row) &&
+                              same_value(&binding->group.per_node, arguments, row) &&
+                              same_value(&binding->group.nodes, arguments, row)) ||
+                             entry_of(binding, arguments, row) == entry))
+            row++;
+        count = row - first;
+    }
+    fill_columns(binding, arguments, first, columns);
+    *instance = binding->instances[entry];
+    return count;
+}
+
 st_status st_binding_evaluate(void *context, size_t rows, const double *const *arguments,
                               double *values)
 {
     const st_provider_binding *binding = context;
+    const st_plugin_instance *instance;
     const double *columns[64];
-    size_t first = 0;
-    while (first < rows) {
-        size_t left = rows - first;
-        size_t most = left < ST_PLUGIN_BLOCK_ROWS ? left : ST_PLUGIN_BLOCK_ROWS;
-        size_t entry = 0;
-        /* How many rows from `first` on mean the same entry; plans that differ in nothing else
-         * are near. */
-        size_t count;
-        const size_t end = first + most;
-        size_t row = first + 1;
-        entry = entry_of(binding, arguments, first);
-        if (binding->count == 1) {
-            count = end - first;
-        } else {
-            while (row < end && ((same_value(&binding->group.ranks, arguments, row) &&
-                                  same_value(&binding->group.per_node, arguments, row) &&
-                                  same_value(&binding->group.nodes, arguments, row)) ||
-                                 entry_of(binding, arguments, row) == entry))
-                row++;
-            count = row - first;
-        }
-        fill_columns(binding, arguments, first, columns);
-        st_status status = st_plugin_evaluate(binding->instances[entry], binding->provider, count,
-                                              columns, values + first);
+    for (size_t first = 0, count = 0; first < rows; first += count) {
+        count = next_rows(binding, rows, arguments, first, columns, &instance);
+        st_status status =
+            st_plugin_evaluate(instance, binding->provider, count, columns, values + first);
         if (status != ST_OK)
             return status;
-        first += count;
     }
     return ST_OK;
+}
+
+bool st_binding_put_off(void *context, size_t rows, const double *const *arguments)
+{
+    const st_provider_binding *binding = context;
+    const st_plugin_instance *instance;
+    const double *columns[64];
+    bool any = false;
+    for (size_t first = 0, count = 0; first < rows; first += count) {
+        count = next_rows(binding, rows, arguments, first, columns, &instance);
+        any = st_plugin_put_off(instance, binding->provider, count, columns) || any;
+    }
+    return any;
 }
 
 st_status st_binding_explain(void *context, const double *const *arguments, st_arena *arena,

@@ -43,6 +43,7 @@ st_profile_filter st_binding_group(const st_provider_binding *binding,
 /* The functions of an st_provider; `context` is an st_provider_binding. */
 st_status st_binding_evaluate(void *context, size_t rows, const double *const *arguments,
                               double *values);
+bool st_binding_put_off(void *context, size_t rows, const double *const *arguments);
 st_status st_binding_explain(void *context, const double *const *arguments, st_arena *arena,
                              st_provider_account *account);
 

@@ -5,6 +5,7 @@
  * provider reads and the sheet does not have comes from the job, as a constant, or not at all.
  */
 #include "plugin/provider_binding.h"
+#include "plugin/isolate.h"
 #include "sheet/binding.h"
 #include "base/dimension.h"
 
@@ -222,6 +223,7 @@ static st_status bind(refining *binder, size_t index, const st_sheet_function *f
                                      .count = binder->instance_count,
                                      .profile = binder->refinement->profile,
                                      .entries = binder->entries};
+    const bool is_apart = binder->instances[0]->remote != NULL;
     *provider = (st_provider){.name = from->shown.name,
                               .source = module->shown.id,
                               .argument_names = names,
@@ -230,6 +232,8 @@ static st_status bind(refining *binder, size_t index, const st_sheet_function *f
                               .fallback = binder->refinement->fallback,
                               .evaluate = st_binding_evaluate,
                               .explain = st_binding_explain,
+                              .put_off = is_apart ? st_binding_put_off : NULL,
+                              .catch_up = is_apart ? st_plugin_catch_up : NULL,
                               .self = binding};
     st_status status = ST_OK;
     for (size_t i = 0; i < count; i++) {

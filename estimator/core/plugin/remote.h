@@ -30,6 +30,7 @@ typedef struct st_remote_lane {
     _Atomic uint32_t text_length; /* read once: it may change between two looks */
     uint32_t walls; /* around the process: namespaces.h; read before anything foreign runs */
     uint8_t given[ST_REMOTE_COLUMNS]; /* 1: the column is there */
+    uint64_t heads[ST_REMOTE_ROWS];   /* of rows of several providers (call_memo.h) */
     double values[ST_REMOTE_ROWS];
     char text[ST_REMOTE_TEXT];
     union {

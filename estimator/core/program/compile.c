@@ -302,7 +302,8 @@ static st_status emit(st_program *program, const st_lowering *lowering, const ui
             constant_program->constants[constant_program->constant_count++] = value->constant;
         }
     }
-    if (!emit_instructions(&emitter) || !emit_calls(&emitter) || !allocate_registers(&emitter))
+    if (!emit_instructions(&emitter) || !emit_calls(&emitter) ||
+        !st_program_find_nested(program, graph->arena) || !allocate_registers(&emitter))
         return st_out_of_memory(errors);
     program->instructions[program->instruction_count].op = ST_OP_CONSTANT; /* ends the list */
     program->grouped = program->instructions;

@@ -15,6 +15,22 @@ static void look(void *context, uint32_t slot)
     search->found = search->found || search->slots[slot];
 }
 
+bool st_program_find_nested(st_program *program, st_arena *arena)
+{
+    reach search = {.slots = st_arena_alloc(arena, program->slot_count + 1, sizeof *search.slots)};
+    for (size_t i = 0; search.slots != NULL && i < program->instruction_count; i++) {
+        const st_instruction *each = &program->instructions[i];
+        st_program_call *call = each->op == ST_OP_CALL ? &program->calls[each->a] : NULL;
+        search.found = false;
+        st_instruction_visit(program, each, look, &search);
+        if (call != NULL)
+            call->is_nested = search.found;
+        search.slots[each->target] =
+            search.found || (call != NULL && call->provider->put_off != NULL);
+    }
+    return search.slots != NULL;
+}
+
 size_t st_program_first_dependent(const st_program *program, const char *provider, st_arena *arena)
 {
     reach search = {.slots = st_arena_alloc(arena, program->slot_count + 1, sizeof *search.slots)};

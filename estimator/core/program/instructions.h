@@ -33,6 +33,7 @@ typedef struct st_program_call {
     uint32_t *arguments; /* slots */
     uint32_t target;     /* slot */
     bool runs;           /* some value needs it */
+    bool is_nested;      /* it reads what a provider that puts off has answered */
 } st_program_call;
 
 struct st_program {
@@ -59,6 +60,9 @@ struct st_program {
 
 /* Fills program->grouped; false when out of memory. */
 bool st_program_group(st_program *program, st_arena *arena) ST_NODISCARD;
+
+/* Fills is_nested of all calls; false when out of memory. */
+bool st_program_find_nested(st_program *program, st_arena *arena) ST_NODISCARD;
 
 /* Every slot that an instruction reads. */
 void st_instruction_visit(const st_program *program, const st_instruction *instruction,

@@ -69,7 +69,7 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->varies = calloc(program->slot_count + 1, sizeof(bool));
     workspace->registers = allocate_blocks(program->register_count, program->block_rows);
     workspace->broadcast = allocate_blocks(
-        program->argument_count,
+        program->argument_count + 1, /* and the failures of a block that runs again */
         program->block_rows > ST_LAYOUT_MOST_ROWS ? program->block_rows : ST_LAYOUT_MOST_ROWS);
     workspace->arguments = calloc(program->argument_count + 1, sizeof(const double *));
     workspace->steps = malloc((steps + program->check_count + 1) * sizeof(st_step));
@@ -217,26 +217,23 @@ static uint32_t number_of(const st_program *program, const st_provider *provider
     return 0;
 }
 
-static void run_block(st_workspace *workspace, const st_targets *targets, size_t first_row,
-                      size_t rows)
+/* Whether all providers have answered; with `puts_off` some may have put off what they are asked.
+ */
+static bool run_steps(st_workspace *workspace, const st_targets *targets, size_t first_row,
+                      size_t rows, bool puts_off)
 {
+    size_t done = 0;
+    bool is_whole = true;
     for (size_t i = 0; i < workspace->fetch_count; i++) {
         const st_fetch *fetch = &workspace->fetches[i];
         read_column(fetch->column, first_row, rows, fetch->target);
     }
-    for (size_t i = 0; i < workspace->copy_count; i++) {
-        const st_copy *copy = &workspace->copies[i];
-        double *target = copy->output == ST_VERDICTS
-                             ? targets->failures
-                             : st_target_of(workspace, targets, copy->output);
-        workspace->steps[copy->step].out = target + first_row;
-    }
-    size_t done = 0;
     for (size_t i = 0; i < workspace->turn_count; i++) {
         const st_turn *turn = &workspace->turns[i];
         workspace->kernels(workspace->steps + done, turn->step - done, rows);
         const st_program_call *call = turn->call;
-        for (size_t j = 0; j < call->provider->argument_count; j++) {
+        const st_provider *provider = call->provider;
+        for (size_t j = 0; j < provider->argument_count; j++) {
             uint32_t slot = call->arguments[j];
             double *block = workspace->broadcast + j * workspace->block_rows;
             if (workspace->varies[slot]) {
@@ -247,14 +244,22 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
                 block[row] = workspace->scalars[slot];
             workspace->arguments[j] = block;
         }
-        st_provider_call(call->provider, rows, workspace->arguments, turn->target);
-        if (targets->refused != NULL) {
+        const bool waits =
+            puts_off && ((call->is_nested && !is_whole) ||
+                         (provider->put_off != NULL &&
+                          provider->put_off(provider->self, rows, workspace->arguments)));
+        for (size_t row = 0; row < rows && waits; row++)
+            turn->target[row] = (double)NAN;
+        is_whole = is_whole && !waits;
+        if (!waits)
+            st_provider_call(provider, rows, workspace->arguments, turn->target);
+        if (targets->refused != NULL && is_whole) {
             /* Rows without a value although all that was asked has one. */
             uint32_t *refused = targets->refused + first_row;
-            uint32_t number = number_of(workspace->program, turn->call->provider);
+            uint32_t number = number_of(workspace->program, provider);
             for (size_t row = 0; row < rows && number != 0; row++) {
                 bool refuses = !isfinite(turn->target[row]) && refused[row] == 0;
-                for (size_t j = 0; refuses && j < turn->call->provider->argument_count; j++)
+                for (size_t j = 0; refuses && j < provider->argument_count; j++)
                     refuses = isfinite(workspace->arguments[j][row]);
                 refused[row] = refuses ? number : refused[row];
             }
@@ -262,6 +267,36 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
         done = turn->step;
     }
     workspace->kernels(workspace->steps + done, workspace->step_count - done, rows);
+    return is_whole;
+}
+
+static void run_block(st_workspace *workspace, const st_targets *targets, size_t first_row,
+                      size_t rows)
+{
+    enum { MOST_PASSES = 4 }; /* calls of calls of calls; what is left is asked one by one */
+    const st_provider *slow = NULL;
+    for (size_t i = 0; i < workspace->copy_count; i++) {
+        const st_copy *copy = &workspace->copies[i];
+        double *target = copy->output == ST_VERDICTS
+                             ? targets->failures
+                             : st_target_of(workspace, targets, copy->output);
+        workspace->steps[copy->step].out = target + first_row;
+    }
+    for (size_t i = 0; i < workspace->turn_count && slow == NULL; i++)
+        if (workspace->turns[i].call->provider->put_off != NULL)
+            slow = workspace->turns[i].call->provider;
+    double *failures = targets->failures != NULL ? targets->failures + first_row : NULL;
+    double *kept =
+        workspace->broadcast + workspace->program->argument_count * workspace->block_rows;
+    if (slow != NULL && failures != NULL)
+        memcpy(kept, failures, rows * sizeof *kept);
+    for (unsigned pass = 1;
+         !run_steps(workspace, targets, first_row, rows, slow != NULL && pass < MOST_PASSES);
+         pass++) {
+        slow->catch_up(slow->self);
+        if (failures != NULL)
+            memcpy(failures, kept, rows * sizeof *kept);
+    }
 }
 
 /* What the failures of rows are before any step: what the checks say that need none. Whether this

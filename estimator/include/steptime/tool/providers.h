@@ -42,6 +42,11 @@ typedef struct st_provider {
     /* What is behind the value of one row; may be NULL. `account` is all zero before. */
     st_status (*explain)(void *self, const double *const *arguments, st_arena *arena,
                          st_provider_account *account);
+    /* Notes rows that `evaluate` would have to ask another process for, to ask for those of several
+     * functions at once, and says whether there are any. May be NULL, as the next one then is. */
+    bool (*put_off)(void *self, size_t rows, const double *const *arguments);
+    /* Asks for what this thread has put off, of all providers. */
+    void (*catch_up)(void *self);
     void *self;
 } st_provider;
 
