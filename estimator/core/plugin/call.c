@@ -152,12 +152,12 @@ bool st_plugin_put_off(const st_plugin_instance *instance, size_t provider, size
     return unknown > 0;
 }
 
-void st_plugin_catch_up(void *unused)
+bool st_plugin_catch_up(void *unused)
 {
     (void)unused;
     st_remote_lane *lane = later.lane;
     if (lane == NULL)
-        return;
+        return true;
     const st_plugin_instance *instance = later.instance;
     lane->kind = ST_ISOLATE_SEVERAL;
     lane->rows = (uint32_t)later.call.asked_count;
@@ -165,7 +165,8 @@ void st_plugin_catch_up(void *unused)
     memcpy(lane->heads, later.heads, sizeof later.heads);
     later.call.rows = 0;
     const bool answered = st_remote_ask(instance->remote, lane);
-    st_call_memo_end(st_remote_memo(instance->remote), &later.call, answered ? lane->values : NULL,
+    const bool is_good = answered && lane->result == ST_PLUGIN_OK;
+    st_call_memo_end(st_remote_memo(instance->remote), &later.call, is_good ? lane->values : NULL,
                      NULL);
     if (answered) {
         (void)take_words(instance, lane);
@@ -183,6 +184,7 @@ void st_plugin_catch_up(void *unused)
     }
     later.lane = NULL;
     st_remote_give(instance->remote, lane);
+    return is_good;
 }
 
 static st_status evaluate_apart(const st_plugin_instance *instance, size_t provider, size_t rows,
@@ -193,7 +195,7 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
         return ST_ERR_PROVIDER;
     st_memo_call call;
     call.asked_count = 0;
-    st_plugin_catch_up(NULL);
+    (void)st_plugin_catch_up(NULL);
     st_call_memo *memo = st_remote_memo(instance->remote);
     (void)st_call_memo_begin(memo, &call, provider, shown->argument_count, columns, rows);
     const size_t count = call.asked_count;
@@ -250,7 +252,7 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
     const char *text = st_call_memo_text(memo, provider, count, columns, arena, &length);
     if (text != NULL)
         return st_answer_account(text, length, arena, account);
-    st_plugin_catch_up(NULL);
+    (void)st_plugin_catch_up(NULL);
     st_remote_lane *lane = st_remote_take(instance->remote);
     st_status status = ST_OK;
     lane->kind = ST_ISOLATE_EXPLAIN;
@@ -271,30 +273,22 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
     return status;
 }
 
-/* Rows of several providers, those of one behind each other. What fails together is asked one by
- * one, as rows of a call are (st_provider_call); a row that fails alone has no value. */
-static void evaluate_several(const st_plugin_instance *instance, st_remote_lane *lane)
+/* Rows of several providers, those of one behind each other; the first failure ends it. */
+static st_status evaluate_several(const st_plugin_instance *instance, st_remote_lane *lane)
 {
     const double *columns[ST_CALL_COLUMNS];
-    size_t at_once = ST_CALL_ROWS;
-    for (size_t first = 0, rows = 0; first < lane->rows; first += rows) {
+    st_status status = ST_OK;
+    for (size_t first = 0, rows = 0; first < lane->rows && status == ST_OK; first += rows) {
         const uint64_t head = lane->heads[first];
         const size_t provider = st_call_head_provider(head);
         const size_t width = instance->module->shown.providers[provider]->argument_count;
-        const size_t alike = rows_alike(lane->heads, first, lane->rows);
-        rows = alike < at_once ? alike : at_once;
         lane->provider = (uint32_t)first;
+        rows = rows_alike(lane->heads, first, lane->rows);
         for (size_t i = 0; i < width; i++)
             columns[i] = st_call_head_has(head, width, i) ? lane->columns[i] + first : NULL;
-        if (st_plugin_evaluate(instance, provider, rows, columns, lane->values + first) == ST_OK)
-            continue;
-        if (rows == 1) {
-            lane->values[first] = (double)NAN;
-            continue;
-        }
-        at_once = 1;
-        rows = 0;
+        status = st_plugin_evaluate(instance, provider, rows, columns, lane->values + first);
     }
+    return status;
 }
 
 static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane, st_arena *arena,
@@ -305,13 +299,12 @@ static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane,
     for (size_t i = 0; i < ST_REMOTE_COLUMNS; i++)
         columns[i] = lane->given[i] != 0 ? lane->columns[i] : NULL;
     if (lane->kind != ST_ISOLATE_EXPLAIN) {
-        st_status status = ST_OK;
         for (size_t i = 0; i < lane->rows; i++)
             lane->values[i] = (double)NAN; /* a row that the plugin forgets has no value */
-        if (lane->kind == ST_ISOLATE_SEVERAL)
-            evaluate_several(instance, lane);
-        else
-            status = st_plugin_evaluate(instance, provider, lane->rows, columns, lane->values);
+        st_status status =
+            lane->kind == ST_ISOLATE_SEVERAL
+                ? evaluate_several(instance, lane)
+                : st_plugin_evaluate(instance, provider, lane->rows, columns, lane->values);
         lane->result = status == ST_OK ? ST_PLUGIN_OK : ST_PLUGIN_FAILED;
         /* What was said since the last call, if anything. */
         st_plugin_instance *writable = instance->host.context;

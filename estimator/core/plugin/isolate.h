@@ -22,7 +22,7 @@ enum {
 /* As st_provider has them; false for a plugin in this process. */
 bool st_plugin_put_off(const st_plugin_instance *instance, size_t provider, size_t rows,
                        const double *const *columns);
-void st_plugin_catch_up(void *unused);
+bool st_plugin_catch_up(void *unused);
 
 /* Serves the request in a lane with an instance of this process. */
 void st_isolate_serve(const st_plugin_instance *instance, struct st_remote_lane *lane);

@@ -290,10 +290,9 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
         workspace->broadcast + workspace->program->argument_count * workspace->block_rows;
     if (slow != NULL && failures != NULL)
         memcpy(kept, failures, rows * sizeof *kept);
-    for (unsigned pass = 1;
-         !run_steps(workspace, targets, first_row, rows, slow != NULL && pass < MOST_PASSES);
-         pass++) {
-        slow->catch_up(slow->self);
+    unsigned passes = slow != NULL ? MOST_PASSES : 1;
+    while (!run_steps(workspace, targets, first_row, rows, passes > 1)) {
+        passes = slow->catch_up(slow->self) ? passes - 1 : 1;
         if (failures != NULL)
             memcpy(failures, kept, rows * sizeof *kept);
     }

@@ -45,8 +45,9 @@ typedef struct st_provider {
     /* Notes rows that `evaluate` would have to ask another process for, to ask for those of several
      * functions at once, and says whether there are any. May be NULL, as the next one then is. */
     bool (*put_off)(void *self, size_t rows, const double *const *arguments);
-    /* Asks for what this thread has put off, of all providers. */
-    void (*catch_up)(void *self);
+    /* Asks for what this thread has put off, of all providers; false: some of it has no answer in
+     * this way, so that nothing is put off again. */
+    bool (*catch_up)(void *self);
     void *self;
 } st_provider;
 
