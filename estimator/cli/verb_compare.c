@@ -251,7 +251,6 @@ const cli_verb cli_verb_compare = {
            "--timeline compares its closed form with the replayed schedule term by term, and "
            "--refine compares sets of plugins and shows the changes from the first.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(compare_options),
+    CLI_OPTIONS(option_rows, compare_options),
     .run = run_compare,
 };

@@ -173,7 +173,6 @@ const cli_verb cli_verb_estimate = {
            "compares every plan for that many GPUs, estimates the fastest one that passes all "
            "checks, and lists what it assumed.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(estimate_options),
+    CLI_OPTIONS(option_rows, estimate_options),
     .run = run_estimate,
 };

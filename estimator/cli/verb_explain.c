@@ -74,7 +74,6 @@ const cli_verb cli_verb_explain = {
            "screen. With --depth or --all everything that the formula reads has its formula, down "
            "to the inputs and their sources. Each cell is shown once.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(explain_options),
+    CLI_OPTIONS(option_rows, explain_options),
     .run = run_explain,
 };

@@ -215,7 +215,6 @@ const cli_verb cli_verb_page = {
         "to see how it is computed; edit a formula, sweep, search, compare, share by a link. "
         "docs/page.md describes the page and the format of lessons.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(page_options),
+    CLI_OPTIONS(option_rows, page_options),
     .run = run_page,
 };

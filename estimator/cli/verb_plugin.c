@@ -409,8 +409,7 @@ const cli_verb cli_verb_plugin_list = {
            "'plugin info --manifest' writes; a plugin without a manifest, or with the manifest of "
            "another build, is 'unknown'. --look loads each plugin in a separate process.",
     .examples = list_examples,
-    .options = list_rows,
-    .options_bytes = sizeof(list_options),
+    CLI_OPTIONS(list_rows, list_options),
     .run = run_list,
 };
 
@@ -427,8 +426,7 @@ const cli_verb cli_verb_plugin_info = {
            "checksum of the file. As NAME.manifest next to NAME.so they let 'plugin list' show the "
            "plugin without running its code; 'plugin check' reports a manifest of another build.",
     .examples = info_examples,
-    .options = info_rows,
-    .options_bytes = sizeof(info_options),
+    CLI_OPTIONS(info_rows, info_options),
     .run = run_info,
 };
 
@@ -442,8 +440,7 @@ const cli_verb cli_verb_plugin_check = {
            "is 3 if a check fails; '-' marks checks that do not apply.\n\n"
            "PLUGIN is a name on the search path, FILE a path with a '/'.",
     .examples = check_examples,
-    .options = check_rows,
-    .options_bytes = sizeof(check_options),
+    CLI_OPTIONS(check_rows, check_options),
     .run = run_check,
 };
 
@@ -457,7 +454,6 @@ const cli_verb cli_verb_plugin_new = {
            "the default sheet: its arguments, its units and its formula in C. docs/plugins.md "
            "explains the next steps.",
     .examples = new_examples,
-    .options = new_rows,
-    .options_bytes = sizeof(new_options),
+    CLI_OPTIONS(new_rows, new_options),
     .run = run_new,
 };

@@ -102,7 +102,6 @@ const cli_verb cli_verb_scale = {
            "of a million tokens. --fixed adds data-parallel ranks to the job's plan; otherwise "
            "every number of GPUs gets its best plan.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(scale_options),
+    CLI_OPTIONS(option_rows, scale_options),
     .run = run_scale,
 };

@@ -369,7 +369,6 @@ const cli_verb cli_verb_search = {
            "that do not divide. If no plan passes, it shows the nearest plan in full with the "
            "checks that fail, and the exit status is 3.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(search_options),
+    CLI_OPTIONS(option_rows, search_options),
     .run = run_search,
 };

@@ -187,8 +187,7 @@ const cli_verb cli_verb_sheet_show = {
     .summary = "show a sheet: inputs, functions, cells, checks",
     .doc = "Shows every formula of a sheet with its unit, meaning and source.",
     .examples = show_examples,
-    .options = show_rows,
-    .options_bytes = sizeof(show_options),
+    CLI_OPTIONS(show_rows, show_options),
     .run = run_show,
 };
 
@@ -210,7 +209,6 @@ const cli_verb cli_verb_sheet_export = {
     .doc = "Writes the formulas of the sheet as mathematics in Markdown, as a LaTeX document for "
            "pdflatex, or as a workbook with live formulas (docs/spreadsheet.md).",
     .examples = export_examples,
-    .options = export_rows,
-    .options_bytes = sizeof(export_options),
+    CLI_OPTIONS(export_rows, export_options),
     .run = run_export,
 };

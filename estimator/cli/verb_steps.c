@@ -65,7 +65,6 @@ const cli_verb cli_verb_steps_check = {
         "the result. Shows the rounds, the messages and the bytes that a rank sends, as a multiple "
         "of the message, and with --topology the time of messages of three sizes.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(steps_options),
+    CLI_OPTIONS(option_rows, steps_options),
     .run = run_steps,
 };

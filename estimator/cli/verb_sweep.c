@@ -296,7 +296,6 @@ const cli_verb cli_verb_sweep = {
            "writes the rows as it computes them; see docs/search.md. Rows that fail a check of the "
            "sheet are omitted and counted by the first check that they fail.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(sweep_options),
+    CLI_OPTIONS(option_rows, sweep_options),
     .run = run_sweep,
 };

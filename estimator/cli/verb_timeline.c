@@ -203,7 +203,6 @@ const cli_verb cli_verb_timeline = {
            "One rank of each stage represents all ranks that do the same work; --ranks all expands "
            "them.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(timeline_options),
+    CLI_OPTIONS(option_rows, timeline_options),
     .run = run_timeline,
 };

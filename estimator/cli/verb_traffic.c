@@ -101,7 +101,6 @@ const cli_verb cli_verb_traffic = {
            "in a step. Volumes come from the sheet, stage by stage; expert parallelism regroups "
            "the ranks of a stage as Megatron-Core does.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(traffic_options),
+    CLI_OPTIONS(option_rows, traffic_options),
     .run = run_traffic,
 };

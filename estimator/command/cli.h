@@ -127,6 +127,9 @@ typedef struct cli_example {
 #define CLI_EXAMPLES(...) (const cli_example[]) {__VA_ARGS__, {NULL, NULL}}
 /* clang-format on */
 
+/* Options of a verb, and the structure that they fill. */
+#define CLI_OPTIONS(rows, type) .options = (rows), .options_bytes = sizeof(type)
+
 typedef struct cli_run cli_run;
 typedef struct cli_recorded cli_recorded;
 

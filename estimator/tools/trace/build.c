@@ -1134,14 +1134,7 @@ static st_status build(builder *b)
 st_status st_trace_graph_make_without(const st_trace_set *set, unsigned without, st_trace_set *shed,
                                       st_trace_graph **graph, st_errors *errors)
 {
-    st_status status = ST_OK;
-    for (size_t i = 0; i < set->count; i++) {
-        const st_trace *trace = set->ranks[i];
-        size_t tasks = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
-                       trace->kind_counts[ST_TRACE_MEMSET];
-        if (tasks == 0)
-            status = st_trace_no_work(trace, ST_SEVERITY_ERROR, errors);
-    }
+    st_status status = st_trace_need_work(set, errors);
     if (status != ST_OK)
         return status;
     st_arena *arena = st_xarena();

@@ -170,5 +170,7 @@ void st_gpu_clock_mend(st_trace *trace);
 /* Reports that a trace has no GPU work, with what the file has and what records it. Gives
  * ST_ERR_VALUE. */
 st_status st_trace_no_work(const st_trace *trace, st_severity severity, st_errors *errors);
+/* Reports it of every rank that has none. */
+st_status st_trace_need_work(const st_trace_set *set, st_errors *errors) ST_NODISCARD;
 
 #endif

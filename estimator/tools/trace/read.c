@@ -542,6 +542,14 @@ static bool read_events(reader *r)
     while (st_scan_item(&r->scan, &started))
         if (!read_event(r))
             return false;
+    /* The Trace Event Format lets a list that is a file end anywhere behind an event. */
+    if (r->store->trace.is_array && r->scan.cut && r->store->trace.file_events > 0 &&
+        !st_bytes_cut(r->scan.bytes)) {
+        r->scan.cut = false;
+        st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX, st_scan_place(&r->scan),
+                  "the list of events has no ']': its %llu events are used",
+                  (unsigned long long)r->store->trace.file_events);
+    }
     return st_scan_ok(&r->scan);
 }
 
@@ -818,6 +826,36 @@ static st_status judge(reader *r, bool whole)
     return status;
 }
 
+/* Text in another encoding or packing, by its first bytes. */
+static void refuse_foreign(reader *r)
+{
+    static const struct {
+        uint8_t length;
+        const char *begin;
+        const char *what;
+        const char *remedy;
+    } others[] = {
+        {4, "\xFF\xFE\0\0", "text in UTF-32", "iconv -f UTF-32 -t UTF-8 FILE"},
+        {2, "\xFF\xFE", "text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"},
+        {2, "\xFE\xFF", "text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"},
+        {2, "{\0", "text in UTF-16", "iconv -f UTF-16LE -t UTF-8 FILE"},
+        {2, "[\0", "text in UTF-16", "iconv -f UTF-16LE -t UTF-8 FILE"},
+        {2, "\x1F\x8B", "a file that was compressed twice", "gunzip FILE"},
+        {4, "\x28\xB5\x2F\xFD", "a file in Zstandard's compression", "zstd -d FILE"},
+        {4, "\x04\x22\x4D\x18", "a file in LZ4's compression", "lz4 -d FILE"},
+        {3, "BZh", "a file in bzip2's compression", "bunzip2 FILE"},
+        {6, "\3757zXZ\0", "a file in xz's compression", "xz -d FILE"},
+        {4, "PK\3\4", "an archive", "unzip FILE"},
+        {24, "version https://git-lfs.", "a pointer of Git LFS", "git lfs pull"},
+    };
+    for (size_t i = 0; i < ST_COUNT(others); i++)
+        if (r->scan.used >= others[i].length && r->scan.status == ST_OK &&
+            memcmp(r->scan.data, others[i].begin, others[i].length) == 0)
+            r->scan.status =
+                st_fail(r->errors, ST_ERR_SYNTAX, (st_place){.file = st_bytes_name(r->scan.bytes)},
+                        ST_FOREIGN_FORMAT, others[i].what, others[i].remedy);
+}
+
 static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st_trace **trace,
                             st_errors *errors)
 {
@@ -834,6 +872,7 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
     st_status status = ST_OK;
     bool whole;
     char c = st_scan_peek(&r.scan);
+    refuse_foreign(&r);
     if (memcmp(r.scan.data + r.scan.at, mark, sizeof mark - 1) == 0) {
         r.scan.at += sizeof mark - 1;
         c = st_scan_peek(&r.scan);

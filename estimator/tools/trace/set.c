@@ -36,7 +36,7 @@ static st_trace_format format_of(const char *path)
                                                                              : ST_FORMAT_KINETO;
 }
 
-/* Recordings that another program must write anew first. */
+/* Recordings that another program must write anew first; read.c knows others by their bytes. */
 static st_status check_ending(const char *path, st_errors *errors)
 {
     static const struct {
@@ -49,16 +49,10 @@ static st_status check_ending(const char *path, st_errors *errors)
         {".nsys-rep", "a report of Nsight Systems", "nsys export --type sqlite FILE"},
         {".qdrep", "a report of Nsight Systems", "nsys export --type sqlite FILE"},
         {".rpd", "a database of rocmProfileData", "rpd2tracing.py FILE OUTPUT.json"},
-        {".zst", "a file in Zstandard's compression", "zstd -d FILE"},
-        {".bz2", "a file in bzip2's compression", "bunzip2 FILE"},
-        {".xz", "a file in xz's compression", "xz -d FILE"},
-        {".zip", "an archive", "unzip FILE"},
     };
     for (size_t i = 0; i < ST_COUNT(others); i++)
         if (st_ends_in(path, others[i].ending) && access(path, F_OK) == 0)
-            return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = path},
-                           "%s is not read" ST_EXPECTED "JSON, a database of Nsight Systems or a "
-                           "profile of XLA" ST_HINT "write one with '%s'",
+            return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = path}, ST_FOREIGN_FORMAT,
                            others[i].what, others[i].remedy);
     return ST_OK;
 }

@@ -83,6 +83,10 @@ void st_store_finish(st_store *store);
  * streams, calls on threads that share a correlation with what they launch, records of waiting.
  */
 
+#define ST_FOREIGN_FORMAT                                                                          \
+    "%s is not read" ST_EXPECTED "JSON, a database of Nsight Systems or a profile of XLA" ST_HINT  \
+    "write one with '%s'"
+
 typedef enum st_trace_format {
     ST_FORMAT_KINETO,
     ST_FORMAT_NSYS,  /* a database that 'nsys export --type sqlite' wrote */

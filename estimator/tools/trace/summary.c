@@ -245,3 +245,14 @@ st_status st_trace_no_work(const st_trace *trace, st_severity severity, st_error
                     text, trace->category_count > LISTED ? ", ..." : "");
     return ST_ERR_VALUE;
 }
+
+st_status st_trace_need_work(const st_trace_set *set, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < set->count; i++) {
+        const size_t *kinds = set->ranks[i]->kind_counts;
+        if (kinds[ST_TRACE_KERNEL] + kinds[ST_TRACE_MEMCPY] + kinds[ST_TRACE_MEMSET] == 0)
+            status = st_trace_no_work(set->ranks[i], ST_SEVERITY_ERROR, errors);
+    }
+    return status;
+}

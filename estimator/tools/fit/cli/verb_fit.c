@@ -249,7 +249,6 @@ const cli_verb cli_verb_fit = {
         "A fit fails if it has fewer rows than constants, if no row is sensitive to a constant, or "
         "if the rows cannot separate two constants.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(fit_options),
+    CLI_OPTIONS(option_rows, fit_options),
     .run = run_fit,
 };

@@ -292,8 +292,7 @@ const cli_verb cli_verb_fit_kernels = {
         "With --save the times become a profile, which jobs take with 'refine: {plugin: "
         "kernel-times, profile: NAME}'.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(fit_kernels_options),
+    CLI_OPTIONS(option_rows, fit_kernels_options),
     .run = run_fit_kernels,
 };
 
@@ -354,8 +353,7 @@ const cli_verb cli_verb_trace_layers = {
            "with the most work the first one is the forward pass; recomputation is part of the "
            "backward pass. 'steptime fit kernels TRACE... --job JOB' makes a profile of them.",
     .examples = layer_examples,
-    .options = layer_rows,
-    .options_bytes = sizeof(layer_options),
+    CLI_OPTIONS(layer_rows, layer_options),
     .run = cli_view_traces,
     .view = view_layers,
     .view_needs = CLI_TRACE_OPERATORS,

@@ -237,7 +237,6 @@ const cli_verb cli_verb_fit_nccl = {
         "compares other tables with it, and a job uses it with 'refine: {plugin: PLUGIN, profile: "
         "NAME}'. docs/profiles.md says more. LOG may be - for standard input.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(fit_nccl_options),
+    CLI_OPTIONS(option_rows, fit_nccl_options),
     .run = run_fit_nccl,
 };

@@ -81,7 +81,6 @@ const cli_verb cli_verb_fit_operators = {
            "A folder validation/NAME whose table.yaml names the sheet operators defines the "
            "columns of a table and the rows to leave out. docs/operators.md says more.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(fit_operators_options),
+    CLI_OPTIONS(option_rows, fit_operators_options),
     .run = run_fit_operators,
 };

@@ -266,7 +266,6 @@ const cli_verb cli_verb_fit_overlap = {
         "'refine: "
         "{plugin: overlap-xgboost, profile: NAME}'.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(fit_overlap_options),
+    CLI_OPTIONS(option_rows, fit_overlap_options),
     .run = run_fit_overlap,
 };

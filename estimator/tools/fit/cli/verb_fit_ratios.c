@@ -203,7 +203,6 @@ const cli_verb cli_verb_fit_ratios = {
         "second GPU that were left out, next to two baselines: ratios of data sheets (peak rates "
         "for products, memory bandwidths for all else), and one ratio for each class.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(fit_ratios_options),
+    CLI_OPTIONS(option_rows, fit_ratios_options),
     .run = run_fit_ratios,
 };

@@ -360,8 +360,7 @@ const cli_verb cli_verb_profile_import = {
     .doc = "Stores all entries of the file, or none if one of them exists already; --replace "
            "overwrites them. FILE may be - for standard input.\n\n" WHERE,
     .examples = import_examples,
-    .options = import_rows,
-    .options_bytes = sizeof(import_options),
+    CLI_OPTIONS(import_rows, import_options),
     .run = run_import,
 };
 

@@ -726,7 +726,6 @@ const cli_verb cli_verb_validate = {
         "With --nccl the times of a plugin, nominal or with the options of a profile, are compared "
         "with output of nccl-tests; see 'steptime help fit nccl'.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(validate_options),
+    CLI_OPTIONS(option_rows, validate_options),
     .run = run_validate,
 };

@@ -58,7 +58,6 @@ const cli_verb cli_verb_export = {
         "error lists them. A plan that the framework cannot run is refused, with the nearest plan "
         "that it can run.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(export_options),
+    CLI_OPTIONS(option_rows, export_options),
     .run = run_export,
 };

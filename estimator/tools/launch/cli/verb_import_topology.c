@@ -90,7 +90,6 @@ const cli_verb cli_verb_import_topology = {
            "ports and their speed. Without NVLinks in the file, the links are those of --gpu. "
            "Values that the file lacks are left to fill in. FILE may be - for standard input.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(import_topology_options),
+    CLI_OPTIONS(option_rows, import_topology_options),
     .run = run_topology,
 };

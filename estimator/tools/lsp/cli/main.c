@@ -81,8 +81,7 @@ static const cli_verb verb_lsp = {
            "A folder of the editor that has formulas/ or configs/ is part of the search path. "
            "Ends with 0 after the requests shutdown and exit, else with 1.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(lsp_options),
+    CLI_OPTIONS(option_rows, lsp_options),
     .run = run_lsp,
 };
 

@@ -709,7 +709,6 @@ const cli_verb cli_verb_record = {
         "than 16 ranks, only one of several ranks with identical work runs, by a hash of what they "
         "enqueue; ranks.csv maps each rank to the one that ran.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(record_options),
+    CLI_OPTIONS(option_rows, record_options),
     .run = run_record,
 };

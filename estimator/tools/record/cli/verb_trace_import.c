@@ -176,7 +176,6 @@ const cli_verb cli_verb_trace_import = {
         "Identical ranks are read once. Ranks that were not recorded are assumed to be identical "
         "to recorded ones. The other verbs of trace read the traces. See docs/record.md.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(import_options),
+    CLI_OPTIONS(option_rows, import_options),
     .run = run_import,
 };

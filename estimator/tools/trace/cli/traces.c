@@ -2,9 +2,13 @@
 #include "trace/cli/traces.h"
 
 #include "base/text.h"
+#include "steptime/tool/gpus.h"
 #include "trace/bytes.h"
 #include "trace/classes.h"
 #include "trace/depend.h"
+#include "trace/link.h"
+
+#include <string.h>
 
 st_status cli_read_set(cli_run *run, const char *const *files, size_t count,
                        st_trace_options *options, st_trace_set **set)
@@ -32,12 +36,38 @@ st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set)
     return status;
 }
 
+st_status cli_recorded_gpu(cli_run *run, const st_trace_set *set, const char *said,
+                           const char *option, const char **found)
+{
+    st_gpus gpus = {0};
+    st_status status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
+    *found = said != NULL && status == ST_OK ? st_gpus_of_device(&gpus, said) : NULL;
+    if (status == ST_OK && said != NULL && *found == NULL)
+        return st_gpus_unknown(&gpus, said, (st_place){.file = option}, run->errors);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+        const st_trace *trace = set->ranks[i];
+        const char *device = trace->gpu != ST_TRACE_NONE ? trace->names[trace->gpu] : NULL;
+        const char *file = device != NULL ? st_gpus_of_device(&gpus, device) : NULL;
+        if (file != NULL && *found != NULL && strcmp(file, *found) != 0)
+            return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                           "recorded on another GPU" ST_FOUND "%s, %s" ST_EXPECTED "%s of %s",
+                           device, file, *found, said != NULL ? option : "the ranks before it");
+        *found = *found == NULL ? file : *found;
+    }
+    if (status == ST_OK && *found == NULL)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
+                       "the recorded GPU is unknown" ST_HINT "name it with %s", option);
+    return status;
+}
+
 int cli_view_traces(cli_run *run)
 {
     const unsigned needs = run->verb->view_needs;
     cli_recorded recorded = {NULL, NULL};
     st_result result;
     st_status status = cli_read_traces(run, needs, &recorded.set);
+    if (status == ST_OK && (needs & CLI_TRACE_IDLE) == 0)
+        status = st_trace_need_work(recorded.set, run->errors);
     for (size_t i = 0; status == ST_OK && i < recorded.set->count; i++)
         if ((needs & CLI_TRACE_GRAPH) == CLI_TRACE_GRAPH)
             st_depend_thin(recorded.set->ranks[i]);

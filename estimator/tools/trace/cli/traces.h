@@ -19,7 +19,8 @@ enum {
     CLI_TRACE_CALLS = 0,
     CLI_TRACE_DETAILS = 1,   /* frames and allocations */
     CLI_TRACE_OPERATORS = 2, /* without them each GPU is a rank, even if one process drives it */
-    CLI_TRACE_GRAPH = 4 | CLI_TRACE_OPERATORS
+    CLI_TRACE_GRAPH = 4 | CLI_TRACE_OPERATORS,
+    CLI_TRACE_IDLE = 8 /* also recordings without GPU work */
 };
 
 /* Reads files as one job, with --partial and the classes of kernels of the search path. */
@@ -28,6 +29,10 @@ st_status cli_read_set(cli_run *run, const char *const *files, size_t count,
 
 /* Reads the files of the command line as one job, and leaves the steps of --steps. */
 st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set) ST_NODISCARD;
+
+/* The file of the recorded GPU: what the user says with an option, or else what recordings name. */
+st_status cli_recorded_gpu(cli_run *run, const st_trace_set *set, const char *said,
+                           const char *option, const char **found) ST_NODISCARD;
 
 /* Reads what a verb's view needs, and shows what it makes of it; the exit code. */
 int cli_view_traces(cli_run *run);

@@ -436,31 +436,6 @@ static const char *gpu_named(const cli_texts *texts)
     return name;
 }
 
-/* The recorded GPU; --have gives it where the trace does not. */
-static st_status find_recorded_gpu(const whatif *own, const char **found)
-{
-    cli_run *run = own->run;
-    st_gpus gpus = {0};
-    const char *said = gpu_named(&own->gpu_have);
-    *found = said;
-    st_status status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
-    for (size_t i = 0; i < own->set->count && status == ST_OK; i++) {
-        const st_trace *trace = own->set->ranks[i];
-        const char *device = trace->gpu != ST_TRACE_NONE ? trace->names[trace->gpu] : NULL;
-        const char *file = device != NULL ? st_gpus_of_device(&gpus, device) : NULL;
-        if (file != NULL && *found != NULL && strcmp(file, *found) != 0)
-            return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
-                           "recorded on another GPU" ST_FOUND "%s, %s" ST_EXPECTED "%s%s", device,
-                           file, *found, said != NULL ? " of --have" : " of the ranks before it");
-        *found = *found == NULL ? file : *found;
-    }
-    if (status == ST_OK && *found == NULL)
-        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = own->set->ranks[0]->file},
-                       "the recorded GPU is unknown" ST_HINT
-                       "name it with --have cluster.gpu=NAME");
-    return status;
-}
-
 static st_status open_prices(whatif *own, const char *gpu, const cli_texts *sets,
                              const cli_texts *refine, st_prices **prices)
 {
@@ -511,7 +486,8 @@ static st_status take_gpu(whatif *own)
     if (own->change.ratios != NULL)
         return cli_wrong_use(run, "--ratios and cluster.gpu of --set both move kernels",
                              "take one of them");
-    st_status status = find_recorded_gpu(own, &from);
+    st_status status = cli_recorded_gpu(own->run, own->set, gpu_named(&own->gpu_have),
+                                        "--have cluster.gpu=NAME", &from);
     if (status == ST_OK)
         status = open_prices(own, from, &own->gpu_have, &own->gpu_refine, &gpus.before);
     gpus.to = gpu_named(&own->gpu_sets) != NULL ? gpu_named(&own->gpu_sets) : from;
@@ -653,7 +629,6 @@ const cli_verb cli_verb_trace_whatif = {
         "printed. docs/traces.md lists the keys. speed.CLASS "
         "is one of gemm, attention, norm, elementwise, optimizer, memory, communication, other.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(whatif_options),
+    CLI_OPTIONS(option_rows, whatif_options),
     .run = run_whatif,
 };

@@ -174,8 +174,7 @@ static const cli_verb verb_export = {
         {"steptime trace export traces/ --critical -o path.json", "with the critical path"},
         {"steptime trace export traces/ --set speed.gemm=2 --folder faster/",
          "the step as it would be"}),
-    .options = export_rows,
-    .options_bytes = sizeof(export_options),
+    CLI_OPTIONS(export_rows, export_options),
     .run = run_export,
 };
 
@@ -183,19 +182,23 @@ static const cli_verb verb_export = {
 
 enum { MOST_TOP = 100000, MOST_STEPS_OF_PATH = 1000000, MOST_TRIED = 1000 };
 
-typedef struct summary_options {
+/* Of the views; each has rows for some. */
+typedef struct view_options {
     uint64_t top;
     bool full_names;
+    bool simple;
+    bool no_delays;
+    const char *gpu;
     const char *svg;
-} summary_options;
+} view_options;
 
 static const cli_option summary_rows[] = {
     CLI_ROW_STEPS,
     CLI_ROW_PARTIAL,
-    CLI_COUNT(summary_options, top, "top", 0, MOST_TOP, "how many kernels to list", .initial = "5"),
-    CLI_FLAG(summary_options, full_names, "full-names",
+    CLI_COUNT(view_options, top, "top", 0, MOST_TOP, "how many kernels to list", .initial = "5"),
+    CLI_FLAG(view_options, full_names, "full-names",
              "show whole names of kernels; JSON always has them"),
-    CLI_RESULT(summary_options, svg, "svg", "draw the streams of up to 16 ranks into FILE"),
+    CLI_RESULT(view_options, svg, "svg", "draw the streams of up to 16 ranks into FILE"),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_OUTPUT,
@@ -209,7 +212,7 @@ static const cli_option graph_rows[] = {
 
 static st_status view_summary(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
-    const summary_options *options = run->options;
+    const view_options *options = run->options;
     st_trace_report report = {0};
     st_trace_report_make(recorded->set, (size_t)options->top, run->arena, &report, run->errors);
     report.full_names = options->full_names;
@@ -263,7 +266,7 @@ static const cli_verb verb_replay = {
 
 static const cli_verb verb_summary = {
     .name = "trace summary",
-    CLI_VIEWS_TRACES(CLI_TRACE_CALLS, view_summary),
+    CLI_VIEWS_TRACES(CLI_TRACE_IDLE, view_summary),
     .summary = "show what a recorded step spent its time on",
     .doc = "Reads traces of PyTorch's profiler (.json, .json.gz, one file per rank) and shows for "
            "each rank where the time of the GPU went, its kernels by class, its steps and its "
@@ -274,16 +277,10 @@ static const cli_verb verb_summary = {
         {"steptime trace summary traces/ --json", "every rank in a folder"},
         {"steptime trace summary traces/ --steps 2..4", "what runs in these steps"},
         {"steptime trace summary cut.json --partial", "a file that ends in the middle"}),
-    .options = summary_rows,
-    .options_bytes = sizeof(summary_options),
+    CLI_OPTIONS(summary_rows, view_options),
 };
 
 /* steptime trace idle, trace kernels, trace collectives */
-
-typedef struct kernels_options {
-    uint64_t top;
-    bool full_names;
-} kernels_options;
 
 static const cli_option view_rows[] = {
     CLI_ROW_STEPS,
@@ -292,20 +289,16 @@ static const cli_option view_rows[] = {
 };
 
 static const cli_option kernels_rows[] = {
-    CLI_COUNT(kernels_options, top, "top", 1, MOST_TOP, "how many kernels to list, the longest",
+    CLI_COUNT(view_options, top, "top", 1, MOST_TOP, "how many kernels to list, the longest",
               .initial = "20"),
-    CLI_ROW_FULL_NAMES(kernels_options),
+    CLI_ROW_FULL_NAMES(view_options),
     CLI_ROW_STEPS,
     CLI_ROWS_TRACES,
     CLI_END,
 };
 
-typedef struct idle_options {
-    bool simple;
-} idle_options;
-
 static const cli_option idle_rows[] = {
-    CLI_FLAG(idle_options, simple, "simple",
+    CLI_FLAG(view_options, simple, "simple",
              "each gap belongs to the cause that is seen before its task, without a replay"),
     CLI_ROW_STEPS,
     CLI_ROWS_TRACES,
@@ -317,11 +310,8 @@ static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result
     st_idle_rank *ranks = NULL;
     size_t count = st_view_idle(recorded->set, run->arena, &ranks);
     st_status status = ST_OK;
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        if (ranks[i].stream_count == 0)
-            status = st_trace_no_work(ranks[i].trace, ST_SEVERITY_ERROR, run->errors);
-    const idle_options *options = run->options;
-    if (status == ST_OK && !options->simple)
+    const view_options *options = run->options;
+    if (!options->simple)
         status = st_view_idle_causes(recorded->set, run->arena, ranks, count, run->errors);
     if (status == ST_OK)
         st_view_idle_result(ranks, count, run->arena, result);
@@ -340,7 +330,7 @@ static st_status ask_view(cli_run *run, const char *name, const st_sql_value *va
 
 static st_status view_kernels(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
-    const kernels_options *options = run->options;
+    const view_options *options = run->options;
     const st_sql_value values[] = {{":top", (int64_t)options->top},
                                    {":full_names", options->full_names}};
     return ask_view(run, "kernels", values, ST_COUNT(values), recorded, result);
@@ -348,54 +338,28 @@ static st_status view_kernels(cli_run *run, const cli_recorded *recorded, st_res
 
 /* ---- trace roofline ---- */
 
-typedef struct roofline_options {
-    uint64_t top;
-    bool full_names;
-    const char *gpu;
-} roofline_options;
-
 static const cli_option roofline_rows[] = {
-    CLI_TEXT(roofline_options, gpu, "gpu", "GPU",
+    CLI_TEXT(view_options, gpu, "gpu", "GPU",
              "the recorded GPU, where the recording does not name it"),
-    CLI_COUNT(roofline_options, top, "top", 1, MOST_TOP,
+    CLI_COUNT(view_options, top, "top", 1, MOST_TOP,
               "how many to list, the most time above the achievable", .initial = "20"),
-    CLI_ROW_FULL_NAMES(roofline_options),
+    CLI_ROW_FULL_NAMES(view_options),
     CLI_ROW_STEPS,
     CLI_ROWS_TRACES,
     CLI_END,
 };
 
-/* The file of a GPU: what the user says, or the first recording that names a known one. */
-static st_status find_gpu(cli_run *run, const st_trace_set *set, const char *said,
-                          const char **file)
-{
-    st_gpus gpus = {0};
-    st_status status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
-    *file = NULL;
-    for (size_t i = 0; i < set->count && status == ST_OK && said == NULL && *file == NULL; i++)
-        if (set->ranks[i]->gpu != ST_TRACE_NONE)
-            *file = st_gpus_of_device(&gpus, set->ranks[i]->names[set->ranks[i]->gpu]);
-    if (status == ST_OK && said != NULL) {
-        *file = st_gpus_of_device(&gpus, said);
-        if (*file == NULL)
-            return st_gpus_unknown(&gpus, said, (st_place){.file = "--gpu"}, run->errors);
-    }
-    if (status == ST_OK && *file == NULL)
-        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
-                       "the recorded GPU is unknown" ST_HINT "name it with --gpu NAME");
-    return status;
-}
-
 static st_status view_roofline(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
-    const roofline_options *options = run->options;
+    const view_options *options = run->options;
     st_prices_request request = {0};
     st_prices *prices = NULL;
     size_t without = 0;
     size_t works = 0;
     const st_sql_value values[] = {{":top", (int64_t)options->top},
                                    {":full_names", options->full_names}};
-    st_status status = find_gpu(run, recorded->set, options->gpu, &request.gpu);
+    st_status status =
+        cli_recorded_gpu(run, recorded->set, options->gpu, "--gpu NAME", &request.gpu);
     if (status == ST_OK)
         status = st_prices_open(run->paths, &request, run->arena, &prices, run->errors);
     if (status == ST_OK)
@@ -421,8 +385,7 @@ static const cli_verb verb_roofline = {
     .examples = CLI_EXAMPLES(
         {"steptime trace roofline traces/", "which shapes take longer than they must"},
         {"steptime trace roofline rank0.json.gz --gpu h100-sxm --csv", "for a spreadsheet"}),
-    .options = roofline_rows,
-    .options_bytes = sizeof(roofline_options),
+    CLI_OPTIONS(roofline_rows, view_options),
 };
 
 static st_status view_collectives(cli_run *run, const cli_recorded *recorded, st_result *result)
@@ -452,8 +415,7 @@ static const cli_verb verb_idle = {
     .examples = CLI_EXAMPLES(
         {"steptime trace idle rank0.json.gz", "why the GPU and its streams are idle"},
         {"steptime trace idle traces/ --steps 2..4", "only in steps 2 to 4 of each rank"}),
-    .options = idle_rows,
-    .options_bytes = sizeof(idle_options),
+    CLI_OPTIONS(idle_rows, view_options),
 };
 
 static const cli_verb verb_kernels = {
@@ -466,8 +428,7 @@ static const cli_verb verb_kernels = {
     .examples = CLI_EXAMPLES(
         {"steptime trace kernels traces/ --top 50", "the 50 longest over all ranks"},
         {"steptime trace kernels rank0.json.gz --csv -o kernels.csv", "for a spreadsheet"}),
-    .options = kernels_rows,
-    .options_bytes = sizeof(kernels_options),
+    CLI_OPTIONS(kernels_rows, view_options),
 };
 
 static const cli_verb verb_collectives = {
@@ -538,28 +499,22 @@ static const cli_verb verb_breakdown = {
                               "by Python, with a picture"},
                              {"steptime trace breakdown traces/ --by annotation --steps 3",
                               "one step by its annotations"}),
-    .options = tree_rows,
-    .options_bytes = sizeof(breakdown_options),
+    CLI_OPTIONS(tree_rows, breakdown_options),
 };
 
 /* steptime trace memory */
 
-typedef struct memory_options {
-    uint64_t top;
-    const char *svg;
-} memory_options;
-
 static const cli_option memory_rows[] = {
-    CLI_COUNT(memory_options, top, "top", 0, MOST_TOP, "how many blocks at the peak to list",
+    CLI_COUNT(view_options, top, "top", 0, MOST_TOP, "how many blocks at the peak to list",
               .initial = "10"),
-    CLI_RESULT(memory_options, svg, "svg", "draw memory over time into FILE"),
+    CLI_RESULT(view_options, svg, "svg", "draw memory over time into FILE"),
     CLI_ROWS_TRACES,
     CLI_END,
 };
 
 static st_status view_memory(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
-    const memory_options *options = run->options;
+    const view_options *options = run->options;
     st_memory_view view;
     st_status status = st_view_memory(recorded->set, run->arena, &view, run->errors);
     if (status != ST_OK)
@@ -572,7 +527,7 @@ static st_status view_memory(cli_run *run, const cli_recorded *recorded, st_resu
 
 static const cli_verb verb_memory = {
     .name = "trace memory",
-    CLI_VIEWS_TRACES(CLI_TRACE_DETAILS, view_memory),
+    CLI_VIEWS_TRACES(CLI_TRACE_DETAILS | CLI_TRACE_IDLE, view_memory),
     .summary = "show the memory of GPUs over a recorded step, by category",
     .doc = "Needs recordings with profile_memory=True. Shows over time what was allocated before "
            "the recording, in the forward and backward passes, in the optimizer and elsewhere, and "
@@ -580,8 +535,7 @@ static const cli_verb verb_memory = {
     .examples = CLI_EXAMPLES(
         {"steptime trace memory rank0.json.gz --svg memory.svg", "the peak, and a picture"},
         {"steptime trace memory traces/ --csv", "memory over time by category"}),
-    .options = memory_rows,
-    .options_bytes = sizeof(memory_options),
+    CLI_OPTIONS(memory_rows, view_options),
 };
 
 /* steptime trace diff */
@@ -649,24 +603,17 @@ static const cli_verb verb_diff = {
     .examples = CLI_EXAMPLES(
         {"steptime trace diff before/ after/", "what grew, what shrank, what is new or gone"},
         {"steptime trace diff a.json.gz b.json.gz --top 50 --svg diff.svg", "with a picture"}),
-    .options = diff_rows,
-    .options_bytes = sizeof(diff_options),
+    CLI_OPTIONS(diff_rows, diff_options),
     .run = run_diff,
 };
 
 /* steptime trace path */
 
-typedef struct path_options {
-    uint64_t top;
-    bool full_names;
-    bool no_delays;
-} path_options;
-
 static const cli_option path_rows[] = {
-    CLI_COUNT(path_options, top, "top", 0, MOST_STEPS_OF_PATH,
+    CLI_COUNT(view_options, top, "top", 0, MOST_STEPS_OF_PATH,
               "how many tasks to list, those that add most; 0 for all", .initial = "30"),
-    CLI_ROW_FULL_NAMES(path_options),
-    CLI_FLAG(path_options, no_delays, "no-delays",
+    CLI_ROW_FULL_NAMES(view_options),
+    CLI_FLAG(view_options, no_delays, "no-delays",
              "by dependencies alone, without unexplained delays"),
     CLI_ROWS_TRACES,
     CLI_END,
@@ -674,7 +621,7 @@ static const cli_option path_rows[] = {
 
 static st_status view_path(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
-    const path_options *options = run->options;
+    const view_options *options = run->options;
     st_path_view view;
     st_trace_graph *graph = NULL;
     st_status status = st_trace_graph_of_path(
@@ -698,8 +645,7 @@ static const cli_verb verb_path = {
     .examples = CLI_EXAMPLES(
         {"steptime trace path traces/", "the tasks on the critical path that last longest"},
         {"steptime trace export traces/ --critical -o path.json", "the path in ui.perfetto.dev"}),
-    .options = path_rows,
-    .options_bytes = sizeof(path_options),
+    CLI_OPTIONS(path_rows, view_options),
 };
 
 /* steptime trace rank */
@@ -739,8 +685,7 @@ static const cli_verb verb_rank = {
     .examples = CLI_EXAMPLES(
         {"steptime trace rank traces/", "what to make faster first"},
         {"steptime trace rank rank0.json.gz --speed 1.25 --top 30", "smaller steps, more kernels"}),
-    .options = rank_rows,
-    .options_bytes = sizeof(rank_options),
+    CLI_OPTIONS(rank_rows, rank_options),
 };
 
 /* steptime trace sql */
@@ -824,8 +769,7 @@ static const cli_verb verb_sql = {
         {"steptime trace sql rank0.json.gz 'SELECT * FROM columns'",
          "all tables and their columns"},
         {"steptime trace sql traces/ --view slow.sql --csv -o slow.csv", "a view of your own"}),
-    .options = sql_rows,
-    .options_bytes = sizeof(sql_options),
+    CLI_OPTIONS(sql_rows, sql_options),
 };
 
 /* clang-format off */

@@ -136,7 +136,6 @@ const cli_verb cli_verb_export_chakra = {
            "Ranks of a stage do the same work in their own groups, so that a rank is written "
            "without laying out the others.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(chakra_options),
+    CLI_OPTIONS(option_rows, chakra_options),
     .run = run_export_chakra,
 };

@@ -57,7 +57,6 @@ const cli_verb cli_verb_export_simai = {
         "of a micro-batch, or each of its layers, then those of data parallelism. Computation has "
         "the sheet's time, communication its bytes: the simulator computes how long it takes.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(simai_options),
+    CLI_OPTIONS(option_rows, simai_options),
     .run = run_export_simai,
 };

@@ -121,7 +121,6 @@ const cli_verb cli_verb_trace_chakra = {
            "--partial ignores dependencies on nodes that a file lacks, as PyTorch's converter "
            "writes them.",
     .examples = examples,
-    .options = option_rows,
-    .options_bytes = sizeof(chakra_options),
+    CLI_OPTIONS(option_rows, chakra_options),
     .run = run_replay,
 };
