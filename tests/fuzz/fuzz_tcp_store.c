@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int clients[CLIENTS] = {-1, -1, -1, -1};
     st_store *store = NULL;
     st_errors *errors = st_errors_create();
-    FUZZ_REQUIRE(errors != NULL && st_store_open(0, &store, errors) == ST_OK);
+    FUZZ_REQUIRE(errors != NULL && st_store_open(0, 0, &store, errors) == ST_OK);
     send_all(store, data, size, clients);
     ask(store);
     uint64_t before = st_store_stood_in(store);

@@ -57,15 +57,26 @@ for options, words, message in ((['--ranks', '5'], ['dies'], 'rank 1 was killed 
     said, _ = record(options, words, 1, message)
     expect([*options, *words], (said.get('verdict'), time.monotonic() - began < 40), ('failed', True))
 
-# A PyTorch without libuv has no client of torchrun's store: ranks but the first are clients of any store.
-for libuv, rank in ('0', 1), ('0', 0), ('1', 1):
+# A PyTorch without libuv has no client of torchrun's store: ranks are clients of any, also the first, which serves one at the same port.
+BOTH = """
+import ctypes, os, socket
+ctypes.CDLL("libcudart.so.12").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))
+if "TORCHELASTIC_USE_AGENT_STORE" not in os.environ:
+    own = socket.create_server(("", int(os.environ["MASTER_PORT"])), family=socket.AF_INET6, dualstack_ipv6=True)
+    own.settimeout(0.1)
+    others = [socket.create_connection(("127.0.0.1", int(os.environ["MASTER_PORT"]))) for _ in range(8)]
+    try:
+        own.accept()
+    except TimeoutError:
+        raise SystemExit(17)
+raise SystemExit(23)
+"""
+for libuv, rank in ('0', 1), ('0', 0), ('1', 0), ('1', 1):
     with tempfile.TemporaryDirectory() as scratch:
-        asks = ('import ctypes, os; ctypes.CDLL("libcudart.so.12").cudaGetDeviceCount(ctypes.byref(ctypes.c_int())); '
-                'raise SystemExit(23 * ("TORCHELASTIC_USE_AGENT_STORE" in os.environ))')
         done = subprocess.run([STEPTIME, 'record', '--rank', str(rank), '--world', '4', '--store', '-o', scratch + '/run', '--',
-                               sys.executable, '-c', asks], capture_output=True, text=True, check=False,
+                               sys.executable, '-c', BOTH], capture_output=True, text=True, check=False,
                               env={**os.environ, 'USE_LIBUV': libuv})
-        expect(f'libuv {libuv}, rank {rank}', 'exit code 23' in done.stderr, libuv == '1' or rank == 0)
+        expect(f'libuv {libuv}, rank {rank}', f"exit code {17 if libuv == '0' else 23}" in done.stderr, True)
 
 # MASTER_PORT of the environment is the store's, where it can be.
 record(['--ranks', '4'], ['world'], 1, 'invalid port', MASTER_PORT='65536')

@@ -45,10 +45,11 @@ typedef struct fixture {
 
 static int setup(void **state)
 {
+    enum { ABSENT = 17 };
     fixture *self = calloc(1, sizeof *self);
     self->errors = st_errors_create();
     *state = self;
-    if (st_store_open(0, &self->store, self->errors) != ST_OK)
+    if (st_store_open(0, ABSENT, &self->store, self->errors) != ST_OK)
         return -1;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(st_store_port(self->store))};
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -444,10 +445,25 @@ TEST_WITH(too_much_is_cut_off, setup, teardown)
     }
 }
 
+/* PyTorch's first rank waits until "init/" is as many as there are ranks. */
+TEST_OF(absent_ranks_count_as_come_once, fixture *self, setup, teardown)
+{
+    static const char *const names[] = {"inits", "init/", "init/"};
+    static const int64_t come[] = {1, 18, 19};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        begin(self, ADD);
+        add_text(self, names[i]);
+        add_number(self, 1);
+        pass_all(self, 0);
+        expect_number(self, 0, come[i]);
+    }
+}
+
 TEST_OF(ports_are_taken_once, fixture *self, setup, teardown)
 {
     st_store *second = NULL;
-    assert_int_equal(st_store_open(st_store_port(self->store), &second, self->errors), ST_ERR_IO);
+    assert_int_equal(st_store_open(st_store_port(self->store), 0, &second, self->errors),
+                     ST_ERR_IO);
     assert_contains(said(self->errors), "cannot listen on port");
     assert_null(second);
 }

@@ -122,10 +122,12 @@ static void put_environment(const st_launch_request *request, int32_t rank)
         return;
     put_number("MASTER_PORT", st_store_port(request->store));
     /* As torchrun has it: PyTorch's rank 0 then serves no store of its own. Its client of torchrun
-     * needs libuv, which builds without it say; other ranks have one that does not. */
+     * needs libuv, which builds without it say; there, rank 0 serves one that nobody asks. */
     const char *libuv = getenv("USE_LIBUV");
-    if (rank > 0 && libuv != NULL && strcmp(libuv, "0") == 0)
+    if (libuv != NULL && strcmp(libuv, "0") == 0) {
+        put_number("STEPTIME_RECORD_STORE", st_store_port(request->store));
         return;
+    }
     put("TORCHELASTIC_USE_AGENT_STORE", "True");
     put("TORCHELASTIC_RESTART_COUNT", "0");
 }

@@ -42,6 +42,7 @@ struct st_store {
     size_t count;
     size_t capacity;
     uint64_t stood_in;
+    uint64_t absent; /* ranks that do not come, until they count as come */
 };
 
 /* A command as far as it has come. */
@@ -204,6 +205,11 @@ static void do_add(st_store *store, connection *from, const store_request *of)
     if (now.length < sizeof text) {
         memcpy(text, now.at, now.length);
         number += (uint64_t)strtoll(text, NULL, 10);
+    }
+    /* PyTorch's rank 0 waits until all have counted themselves. */
+    if (of->bytes[0].length == 5 && memcmp(of->bytes[0].at, "init/", 5) == 0) {
+        number += store->absent;
+        store->absent = 0;
     }
     int length = snprintf(text, sizeof text, "%lld", (long long)number);
     from->ended = !st_store_keys_set(&store->keys, of->key, (st_bytes){text, (size_t)length});
@@ -472,16 +478,19 @@ static st_status listen_on(st_store *store, uint16_t port, st_errors *errors)
                        "cannot listen on port %u of 127.0.0.1: %s" ST_HINT
                        "use another MASTER_PORT, or unset it",
                        (unsigned)port, strerror(errno));
+    /* From now on PyTorch's rank 0 may have the port too (entry.c), and no other store. */
+    (void)setsockopt(store->listener, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
     store->port = ntohs(at.sin_port);
     return ST_OK;
 }
 
-st_status st_store_open(uint16_t port, st_store **store, st_errors *errors)
+st_status st_store_open(uint16_t port, uint64_t absent, st_store **store, st_errors *errors)
 {
     st_store *made = calloc(1, sizeof *made);
     if (made == NULL)
         return st_out_of_memory(errors);
     made->listener = -1;
+    made->absent = absent;
     st_status status = make_room(made) ? listen_on(made, port, errors) : st_out_of_memory(errors);
     if (status == ST_OK)
         *store = made;

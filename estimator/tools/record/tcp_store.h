@@ -15,8 +15,9 @@
 
 typedef struct st_store st_store;
 
-/* Listens on 127.0.0.1; port 0: one that is free. */
-st_status st_store_open(uint16_t port, st_store **store, st_errors *errors) ST_NODISCARD;
+/* Listens on 127.0.0.1; port 0: one that is free. Ranks that are absent count as come. */
+st_status st_store_open(uint16_t port, uint64_t absent, st_store **store,
+                        st_errors *errors) ST_NODISCARD;
 uint16_t st_store_port(const st_store *store);
 /* Serves what has come, and waits so long for more. */
 void st_store_serve(st_store *store, uint32_t wait_us);

@@ -69,11 +69,7 @@ def options():
 
 
 def distributed(o, model):
-    # Debian's PyTorch is built without libuv, which env:// asks for where an agent has the store.
-    rank, world = int(os.environ['RANK']), int(os.environ['WORLD_SIZE'])
-    store = dist.TCPStore(os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']), world, False,
-                          use_libuv=False)
-    dist.init_process_group('nccl', store=store, rank=rank, world_size=world)
+    dist.init_process_group('nccl')
     if o.mode == 'ddp':
         return nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
     if o.mode == 'fsdp1':

@@ -645,7 +645,8 @@ static st_status open_store(cli_run *run, st_launch_request *request)
         status = st_fail(run->errors, ST_ERR_VALUE, place,
                          "invalid port" ST_FOUND "%s" ST_EXPECTED "0 to 65535", text);
     if (status == ST_OK)
-        status = st_store_open((uint16_t)port, &request->store, run->errors);
+        status = st_store_open((uint16_t)port, request->complete ? 0 : request->world - 1U,
+                               &request->store, run->errors);
     return status;
 }
 

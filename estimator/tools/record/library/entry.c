@@ -11,10 +11,12 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/single_threaded.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -291,6 +293,24 @@ void exit_now(int code)
         end_logs();
     for (;;)
         (void)syscall(SYS_exit_group, code);
+}
+
+/* The port of --store is also that of the store which PyTorch's rank 0 serves. Connections to
+ * 127.0.0.1 reach the former, which listens there alone. */
+__attribute__((visibility("default"))) int bind_too(int file, const struct sockaddr *address,
+                                                    socklen_t bytes) __asm__("bind");
+int bind_too(int file, const struct sockaddr *address, socklen_t bytes)
+{
+    const int yes = 1;
+    uint16_t port = 0; /* at the same place in addresses of both families */
+    const char *shared = getenv("STEPTIME_RECORD_STORE");
+    bool is_internet = shared != NULL && bytes >= sizeof(struct sockaddr_in) &&
+                       (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+    if (is_internet)
+        memcpy(&port, address->sa_data, sizeof port);
+    if (is_internet && ntohs(port) == strtoul(shared, NULL, 10))
+        (void)setsockopt(file, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
+    return (int)syscall(SYS_bind, file, address, bytes);
 }
 
 void st_call_back(void (*function)(void *), void *data)

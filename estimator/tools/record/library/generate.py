@@ -194,7 +194,7 @@ def main():
     folder = pathlib.Path(sys.argv[3])
     (folder / 'record_tables.h').write_text(''.join(tables(sys.argv[2])), encoding='utf-8')
     for file, part, of in (('record_entries.c', entries, lines), ('record_handlers.h', handlers, lines),
-                           ('record_trampolines.S', trampolines, lines), ('record.map', exports, [*lines, Line(['nvml', 'InitializeInjectionNvtx2']), Line(['nvml', '_exit'])]),
+                           ('record_trampolines.S', trampolines, lines), ('record.map', exports, [*lines, Line(['nvml', 'InitializeInjectionNvtx2']), *(Line(['nvml', name]) for name in ('_exit', 'bind'))]),
                            ('profile_entries.c', entries, profiled), ('profile_trampolines.S', trampolines, profiled),
                            ('profile.map', exports, [*profiled, Line(['nccl', 'InitializeInjection'])])):
         (folder / file).write_text(''.join(part(of)), encoding='utf-8')
