@@ -39,7 +39,7 @@ def case(name, expected, operation, flop, misuses=1):
                                 capture_output=True, text=True, check=True)
         worker = json.loads(priced.stdout)['workers'][0]
         operations = {row['operation']: row['count'] for row in worker['operations']}
-        if operations != {operation: 3} or abs(worker['flop'] / (3 * flop) - 1) > 1e-9 or worker['unknown'] != 0:
+        if operations != {operation: 3} or abs(worker['flop'] - 3 * flop) > 1e-9 * flop or worker['unknown'] != 0:
             failures.append(f'{name}: priced as {operations}, {worker["flop"]} FLOP, {worker["unknown"]} unknown')
         return worker['busy_ns']
 
@@ -62,6 +62,8 @@ grouped = case('grouped-attention', 3 * [(2, 12, 1024, 64, 1024, 64, BF16, 5, 4,
                2.5 * 2 * 2 * 2 * 12 * 1024 * 1024 * 64 / 2)
 if not 0.5 * whole < grouped < whole:
     failures.append(f'attention takes {whole} ns, with fewer heads of keys {grouped} ns')
+passes = ((BF16, 3, 3 * 2 * 8 * 64 * 56 * 56 // 1024 + 1), (0, 5, 5 * 4 * 17 * 238 * 5 // 1024 + 1), (BF16, 2, 2 * 2 * 8 * 64 * 56 * 56 // 1024 + 1))
+case('normalization', [6 * (0,) + (kind, 0, count, 0, kib) for kind, count, kib in passes], 'memory', 0, misuses=2)
 case('misuse', [], '', 0, misuses=4)
 
 print('\n'.join(failures) if failures else 'all as expected')

@@ -174,6 +174,45 @@ static void grouped_attention(void)
     run(all, 1);
 }
 
+int cudnnCreateTensorDescriptor(backend_t *made);
+int cudnnDestroyTensorDescriptor(backend_t of);
+int cudnnSetTensor4dDescriptor(backend_t of, int format, int type, int n, int c, int h, int w);
+int cudnnSetTensorNdDescriptor(backend_t of, int type, int count, const int *dims,
+                               const int *strides);
+int cudnnCreatePoolingDescriptor(backend_t *made);
+int cudnnDestroyPoolingDescriptor(backend_t of);
+/* Their further arguments are not looked at. */
+typedef int normalize_function(blas_t handle, int mode, int operations, const float *one,
+                               const float *zero, backend_t x);
+normalize_function cudnnBatchNormalizationForwardTrainingEx;
+int cudnnBatchNormalizationBackwardEx(blas_t handle, int mode, int operations, const float *one,
+                                      const float *zero, const float *one_too,
+                                      const float *zero_too, backend_t x);
+int cudnnPoolingForward(blas_t handle, backend_t pooling, const float *one, backend_t x);
+
+/* Functions that were there before graphs. */
+static void normalization(void)
+{
+    static const int dims[] = {17, 238, 5};
+    blas_t handle = NULL;
+    backend_t x = NULL, flat = NULL, pooling = NULL;
+    MUST(cudnnCreate(&handle));
+    MUST(cudnnCreateTensorDescriptor(&x));
+    MUST(cudnnCreateTensorDescriptor(&flat));
+    MUST(cudnnCreatePoolingDescriptor(&pooling));
+    must(cudnnPoolingForward(handle, pooling, NULL, pooling), 2000, "no tensor", __LINE__);
+    must(cudnnSetTensorNdDescriptor(flat, BFLOAT16, 9, dims, dims), 2000, "many sides", __LINE__);
+    MUST(cudnnSetTensor4dDescriptor(x, 0, BFLOAT16, 8, 64, 56, 56));
+    MUST(cudnnSetTensorNdDescriptor(flat, 0, 3, dims, dims));
+    MUST(cudnnBatchNormalizationForwardTrainingEx(handle, 1, 0, NULL, NULL, x));
+    MUST(cudnnBatchNormalizationBackwardEx(handle, 1, 0, NULL, NULL, NULL, NULL, flat));
+    MUST(cudnnPoolingForward(handle, pooling, NULL, x));
+    MUST(cudnnDestroyTensorDescriptor(x));
+    MUST(cudnnDestroyTensorDescriptor(flat));
+    MUST(cudnnDestroyPoolingDescriptor(pooling));
+    MUST(cudnnDestroy(handle));
+}
+
 static void misuse(void)
 {
     backend_t made = make(TENSOR);
@@ -202,6 +241,7 @@ int main(int argc, char **argv)
         {"attention", attention},
         {"attention-backward", attention_backward},
         {"grouped-attention", grouped_attention},
+        {"normalization", normalization},
         {"misuse", misuse},
     };
     for (size_t i = 0; argc == 2 && i < sizeof programs / sizeof programs[0]; i++)

@@ -41,7 +41,7 @@ enum {
 };
 
 /* cudnnBackendAttributeType_t */
-enum { TYPE_INT64 = 3, TYPE_DESCRIPTOR = 15, TYPES = 31 };
+enum { TYPE_DATA = 1, TYPE_INT64 = 3, TYPE_DESCRIPTOR = 15, TYPES = 31 };
 
 /* cudnnBackendAttributeName_t */
 enum {
@@ -200,15 +200,19 @@ static descriptor *make_descriptor(uint32_t type)
     return made;
 }
 
-/* cudnnBackendCreateDescriptor(type, descriptor *) */
+/* cudnnBackendCreateDescriptor(type, descriptor *), and of the type that is the constant:
+ * cudnnCreateTensorDescriptor(descriptor *) and its like */
 uint64_t st_do_descriptor_create(st_call *call)
 {
-    if (st_word(call, 1) == 0)
+    const bool is_old = call->entry->constant > 0;
+    const uint32_t type = (uint32_t)(is_old ? call->entry->constant : st_int(call, 0));
+    const unsigned into = is_old ? 0 : 1;
+    if (st_word(call, into) == 0)
         return NULL_POINTER;
-    if ((uint32_t)st_int(call, 0) >= DESCRIPTORS)
+    if (type >= DESCRIPTORS)
         return bad(call);
-    descriptor *made = make_descriptor((uint32_t)st_int(call, 0));
-    return made != NULL ? ST_PUT(call, 1, void *, made) : ALLOC_FAILED;
+    descriptor *made = make_descriptor(type);
+    return made != NULL ? ST_PUT(call, into, void *, made) : ALLOC_FAILED;
 }
 
 uint64_t st_do_descriptor_destroy(st_call *call)
@@ -549,5 +553,48 @@ uint64_t st_do_descriptor_execute(st_call *call)
     for (size_t i = 0; i < 4; i++)
         st_mix(into->dims[i]);
     st_mix(into->share);
+    return 0;
+}
+
+/* ---- older functions ---- */
+
+/* A tensor: t its type, n dimensions at d, or f the first of four. */
+uint64_t st_do_tensor_set(st_call *call)
+{
+    descriptor *of = as_descriptor(st_pointer(call, 0));
+    const int32_t type = (int32_t)(uint32_t)st_role(call, 't', 0);
+    const int32_t *given = st_role_pointer(call, 'd');
+    const uint8_t first = call->entry->place['f' - 'a'];
+    const uint64_t count = first > 0 ? 4 : st_role(call, 'n', 0) & UINT32_MAX;
+    int64_t dims[MOST_DIMS];
+    if (of == NULL || of->type != TENSOR || count < 1 || count > MOST_DIMS ||
+        (first == 0 && given == NULL))
+        return bad(call);
+    for (unsigned i = 0; i < count; i++)
+        dims[i] = first > 0 ? st_int(call, first - 1U + i) : given[i];
+    bool kept =
+        put(of, TENSOR_TYPE, TYPE_DATA, 1, &type) && put(of, TENSOR_DIMS, TYPE_INT64, count, dims);
+    return kept ? 0 : ALLOC_FAILED;
+}
+
+/* What goes so often as the constant says over x, a tensor. */
+uint64_t st_do_tensor_pass(st_call *call)
+{
+    const descriptor *of = as_descriptor(st_role_pointer(call, 'x'));
+    st_object *stream = st_stream_of(call->taken[0]->blas.stream);
+    if (of == NULL || of->type != TENSOR || stream == NULL)
+        return bad(call);
+    const tensor read = read_tensor(of);
+    const double kib =
+        read.elements * st_log_type_bytes(read.type) * call->entry->constant / 1024 + 1;
+    call->draft.kind = ST_LOG_CUDNN;
+    call->draft.cudnn = (st_log_cudnn){.stream = stream->number,
+                                       .operations = st_string(call->entry->name),
+                                       .type = (uint8_t)read.type,
+                                       .tensors = (uint8_t)call->entry->constant,
+                                       .kib = kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX};
+    st_enqueue(call, stream);
+    st_mix(st_hash_text(ST_HASH_BEGIN, call->entry->name));
+    st_mix(call->draft.cudnn.kib);
     return 0;
 }
