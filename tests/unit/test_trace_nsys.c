@@ -634,6 +634,70 @@ TEST_WITH(impossible_times_are_seen_in_every_table, setup, teardown)
     }
 }
 
+/* ---- rocprofv3 ---- */
+
+/* Of two recordings in one file, with an id in the names of their tables. */
+static void add_rocpd(fixture *own, const char *id, int process)
+{
+    static const char *const rows[] = {
+        "CREATE TABLE rocpd_string%s (id, string)",
+        "CREATE TABLE rocpd_info_process%s (id, pid)",
+        "CREATE TABLE rocpd_info_thread%s (id, tid)",
+        "CREATE TABLE rocpd_info_agent%s (id, type, type_index, name, product_name, extdata)",
+        "CREATE TABLE rocpd_info_kernel_symbol%s (id, kernel_name, display_name)",
+        "CREATE TABLE rocpd_event%s (id, category_id, stack_id, correlation_id, extdata)",
+        "CREATE TABLE rocpd_region%s (pid, tid, start, end, name_id, event_id)",
+        "CREATE TABLE rocpd_kernel_dispatch%s (pid, agent_id, kernel_id, stream_id, start, end, "
+        "event_id)",
+        "CREATE TABLE rocpd_memory_copy%s (pid, start, end, name_id, dst_agent_id, src_agent_id, "
+        "stream_id, event_id)",
+        "INSERT INTO rocpd_string%s VALUES (1,'HIP_RUNTIME_API_EXT'), (2,'hipLaunchKernel'),"
+        "(3,'MARKER_CORE_RANGE_API'), (4,'roctxThreadRangeA'), (5,'MEMORY_COPY_HOST_TO_DEVICE'),"
+        "(6,'HSA_CORE_API')",
+        "INSERT INTO rocpd_info_process%s VALUES (1,%d)",
+        "INSERT INTO rocpd_info_thread%s VALUES (1,31)",
+        "INSERT INTO rocpd_info_agent%s VALUES (1,'CPU',0,'EPYC','EPYC','{}'),"
+        "(2,'GPU',3,'gfx942','AMD Instinct MI300X','{\"cu_count\":304}')",
+        "INSERT INTO rocpd_info_kernel_symbol%s VALUES (7,'_Z4gemm','Cijk_Alik_MT64')",
+        "INSERT INTO rocpd_event%s VALUES (1,1,41,0,'{}'), (2,3,42,0,'{\"message\":\"forward\"}'),"
+        "(3,6,43,0,'{}'), (4,1,41,0,''), (5,1,0,44,'{}')",
+        "INSERT INTO rocpd_region%s VALUES (1,1,100385,102770,2,1), (1,1,100000,150000,4,2),"
+        "(1,1,100001,100002,2,3)",
+        "INSERT INTO rocpd_kernel_dispatch%s VALUES (1,2,7,6,103000,126850,4)",
+        "INSERT INTO rocpd_memory_copy%s VALUES (1,127000,129385,5,2,1,6,5)",
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char *sql = sqlite3_mprintf(rows[i], id, process);
+        run(own, sql);
+        sqlite3_free(sql);
+    }
+}
+
+TEST_OF(rocpd_is_read, fixture *own, setup, teardown)
+{
+    size_t count = 0;
+    add_rocpd(own, "_0190b3", 4001);
+    add_rocpd(own, "_0190b4", 4002);
+    assert_int_equal(st_nsys_count(own->path, &count, own->errors), ST_OK);
+    assert_int_equal(count, 2);
+    read_good(own, 1);
+    assert_int_equal(own->trace->event_count, 4);
+    const st_trace_track stream = {.is_stream = true, .process = 3, .number = 6};
+    const st_trace_track thread = {.process = 4002, .number = 31};
+    assert_event(own, 0,
+                 &(expected_event){ST_TRACE_OPERATOR, "forward", 100000, 50000, -1, thread, -1});
+    assert_event(own, 1,
+                 &(expected_event){ST_TRACE_CALL, "hipLaunchKernel", 100385, 2385, 41, thread,
+                                   ST_CALL_LAUNCH});
+    assert_event(own, 2,
+                 &(expected_event){ST_TRACE_KERNEL, "Cijk_Alik_MT64", 103000, 23850, 41, stream,
+                                   ST_TRACE_GEMM});
+    assert_event(own, 3,
+                 &(expected_event){ST_TRACE_MEMCPY, "Memcpy HtoD", 127000, 2385, 44, stream, -1});
+    assert_string_equal(st_trace_name(own->trace, own->trace->gpu), "AMD Instinct MI300X");
+    assert_int_equal(own->trace->sm_count, 304);
+}
+
 TESTS(trace_nsys);
 
 #else

@@ -156,7 +156,7 @@ TEST_OF(folders_without_recordings_are_refused, fixture *own, setup, teardown)
     (void)write_bytes(own, "notes.txt", "x", 1);
     assert_int_equal(read_folder(own, false), ST_ERR_IO);
     assert_contains(said(own->errors),
-                    "the folder holds no .json, .json.gz, .sqlite or .xplane.pb file");
+                    "the folder holds no .json, .json.gz, .sqlite, .xplane.pb or _results.db file");
     assert_null(own->set);
     (void)write_bytes(own, "settings.json", "{\"lr\": 2.385}", 13);
     assert_int_equal(read_folder(own, false), ST_ERR_NAME);

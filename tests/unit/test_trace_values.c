@@ -153,7 +153,8 @@ TEST_WITH(numbers_given_twice_matter_to_tasks_alone, make_errors, drop_errors)
 #define ROCPROF_MARKER ROCPROF_RECORD("7", "1", "77", ROCPROF_TIMES("80000", "400000"), "")
 #define ROCPROF_COPY                                                                               \
     ROCPROF_RECORD("2", "1", "32", ROCPROF_TIMES("300000", "302385"),                              \
-                   ",\"dst_agent_id\":{\"handle\":9},\"stream_id\":{\"handle\":6}")
+                   ",\"src_agent_id\":{\"handle\":8},"                                             \
+                   "\"dst_agent_id\":{\"handle\":9},\"stream_id\":{\"handle\":6}")
 #define ROCPROF_LIST(name, records) "\"" name "\":[" records "]"
 #define ROCPROF_COPIES              ROCPROF_LIST("memory_copy", ROCPROF_COPY)
 #define ROCPROF_MARKERS             ROCPROF_LIST("marker_api", ROCPROF_MARKER)
@@ -188,6 +189,7 @@ TEST_WITH(rocprofv3_is_read, make_errors, drop_errors)
     assert_int_equal(call->class_, ST_CALL_LAUNCH);
     assert_int_equal(trace->tracks[call->track].number, 401);
     assert_string_equal(st_trace_name(trace, copy->name), "Memcpy HtoD");
+    assert_int_equal(copy->track, kernel->track);
     assert_string_equal(st_trace_name(trace, event_of(trace, ST_TRACE_OPERATOR, 0)->name),
                         "forward");
     assert_int_equal(st_errors_size(*state), 0);

@@ -4,6 +4,10 @@
  * User Guide, SQLite Schema Reference). One database holds all processes of a node; each that ran
  * kernels is a rank. Names are numbers of the table StringIds; a process is the upper part of the
  * number of a thread. Tables that a recording lacks are passed over, but for that of kernels.
+ *
+ * rocprofv3 writes databases, too (rocpd; AMD, ROCprofiler-SDK, Using rocpd output format). Names
+ * of their tables end in the id of a recording, of which a merged file has several. Views without
+ * it are not used, as they are programs. A kernel and its call share the number of a stack.
  */
 #include "trace/store.h"
 
@@ -18,7 +22,7 @@
 /* Bits of a thread in its number; those above them are its process. */
 #define THREAD_BITS INT64_C(0xFFFFFF)
 
-enum { MOST_PROCESSES = 256, SQL = 2048 };
+enum { MOST_PROCESSES = 256, SQL = 2048, MOST_ID = 64 };
 
 /* When an event was recorded into a stream. */
 typedef struct recorded {
@@ -36,11 +40,26 @@ typedef struct nsys {
     char where[64];    /* process of the rank that is read, as SQL */
     const char *same;  /* a call `r` is of the process of a record `k` */
     const char *calls; /* the table of calls, or a query that takes each call once */
+    char ids[MOST_PROCESSES][MOST_ID]; /* of rocpd: how names of tables end, by process */
+    size_t id_count;                   /* before processes are known, by recording */
     st_trace_kind kind;
     recorded *records;
     size_t record_count;
     st_arena *arena;
 } nsys;
+
+/* Of rocpd, where @ is the id: the process of a row `k`, its event, and what calls and tasks share.
+ */
+#define PROCESS "JOIN \"rocpd_info_process@\" AS p ON p.id = k.pid"
+#define EVENT   " LEFT JOIN \"rocpd_event@\" AS e ON e.id = k.event_id"
+#define STACK   "coalesce(nullif(e.stack_id, 0), e.correlation_id)"
+/* Regions of a thread by their category. */
+#define REGION(shared, name, category)                                                             \
+    "SELECT k.start, k.\"end\", " shared                                                           \
+    ", ((p.pid & 16777215) << 24) | (t.tid & 16777215), " name                                     \
+    " FROM \"rocpd_region@\" AS k " PROCESS EVENT " JOIN \"rocpd_info_thread@\" AS t ON t.id = "   \
+    "k.tid LEFT JOIN \"rocpd_string@\" AS s ON s.id = k.name_id JOIN \"rocpd_string@\" AS c ON "   \
+    "c.id = e.category_id AND (c.string " category ")"
 
 typedef st_status row_taker(void *context, sqlite3_stmt *row);
 
@@ -177,7 +196,9 @@ static st_status take_copy(void *context, sqlite3_stmt *row)
     char name[80] = "Memset (Device)";
     int64_t way = number(row, 5);
     bool known = way > 0 && (size_t)way < ST_COUNT(ways);
-    if (own->kind != ST_TRACE_MEMSET)
+    if (own->id_count > 0)
+        (void)snprintf(name, sizeof name, "Memcpy%s%s", known ? " " : "", known ? ways[way] : "");
+    else if (own->kind != ST_TRACE_MEMSET)
         (void)snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", known ? ways[way] : "Unknown",
                        memory_name(number(row, 6)), memory_name(number(row, 7)));
     event.name = st_keep_name(&own->keep, name, strlen(name));
@@ -390,17 +411,57 @@ static st_status take_process(void *context, sqlite3_stmt *row)
     return ST_OK;
 }
 
+static st_status take_recording(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    if (own->id_count < MOST_PROCESSES)
+        (void)snprintf(own->ids[own->id_count++], MOST_ID, "%s", text(row, 0));
+    return ST_OK;
+}
+
+/* Asks the tables of a recording. */
+static void query_recording(nsys *own, const char *id, const char *sql, row_taker *take)
+{
+    st_buffer whole = {0};
+    for (const char *at = sql; *at != '\0'; at++)
+        st_buffer_append(&whole, *at == '@' ? id : at, *at == '@' ? strlen(id) : 1);
+    st_xdone(!whole.failed);
+    query(own, whole.data, take);
+    st_buffer_free(&whole);
+}
+
+static void find_recordings(nsys *own)
+{
+    char ids[MOST_PROCESSES][MOST_ID];
+    query(own,
+          "SELECT substr(name, 22) FROM sqlite_schema WHERE type = 'table' AND name GLOB "
+          "'rocpd_kernel_dispatch*' AND name NOT GLOB '*[^A-Za-z0-9_-]*' ORDER BY 1",
+          take_recording);
+    memcpy(ids, own->ids, sizeof ids);
+    for (size_t i = 0; i < own->id_count && ok(own); i++) {
+        const size_t first = own->process_count;
+        query_recording(own, ids[i],
+                        "SELECT DISTINCT p.pid FROM \"rocpd_kernel_dispatch@\" AS k " PROCESS
+                        " ORDER BY 1",
+                        take_process);
+        for (size_t k = first; k < own->process_count; k++)
+            memcpy(own->ids[k], ids[i], MOST_ID);
+    }
+}
+
 static void open_database(nsys *own)
 {
     static const char *const tables[] = {kernels_table, "StringIds"};
-    own->database = (st_sqlite){.errors = own->keep.errors,
-                                .expected = "a file that 'nsys export --type sqlite' wrote, whole"};
+    own->database = (st_sqlite){
+        .errors = own->keep.errors,
+        .expected = "a file that 'nsys export --type sqlite' or rocprofv3 wrote, whole"};
     own->keep.status = st_sqlite_open(&own->database, own->keep.file);
-    if (has_table(own, "rocpd_metadata") || has_table(own, "rocpd_op"))
+    if (has_table(own, "rocpd_op"))
         ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
-                "a rocpd database is not read" ST_HINT
-                "record with 'rocprofv3 --output-format json'");
-    for (size_t i = 0; i < ST_COUNT(tables) && ok(own); i++)
+                "a database of rocmProfileData is not read" ST_HINT
+                "write one with 'rpd2tracing.py FILE OUTPUT.json'");
+    find_recordings(own);
+    for (size_t i = 0; i < ST_COUNT(tables) && ok(own) && own->id_count == 0; i++)
         if (!has_table(own, tables[i]) && ok(own))
             ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
                     "the database has no table '%s'" ST_EXPECTED
@@ -439,6 +500,51 @@ static void finish(nsys *own)
     }
     if (ok(own))
         st_keep_end(&own->keep);
+}
+
+/* Columns of rocpd for the functions above. */
+static void read_rocpd(nsys *own, size_t part)
+{
+    static const struct {
+        st_trace_kind kind;
+        row_taker *take;
+        const char *sql;
+    } events[] = {
+        {ST_TRACE_KERNEL, take_kernel,
+         "SELECT k.start, k.\"end\", " STACK ", coalesce(a.type_index, k.agent_id), k.stream_id, "
+         "coalesce(s.display_name, s.kernel_name) FROM \"rocpd_kernel_dispatch@\" AS k " PROCESS
+             EVENT " LEFT JOIN \"rocpd_info_agent@\" AS a ON a.id = k.agent_id LEFT JOIN "
+         "\"rocpd_info_kernel_symbol@\" AS s ON s.id = k.kernel_id"},
+        /* A copy belongs to the GPU that takes it, or else that gives it. */
+        {ST_TRACE_MEMCPY, take_copy,
+         "SELECT k.start, k.\"end\", " STACK ", coalesce(a.type_index, b.type_index, -1), "
+         "k.stream_id, CASE WHEN s.string LIKE '%HOST_TO_DEVICE' THEN 1 WHEN s.string LIKE "
+         "'%DEVICE_TO_HOST' THEN 2 WHEN s.string LIKE '%DEVICE_TO_DEVICE' THEN 8 WHEN s.string "
+         "LIKE '%HOST_TO_HOST' THEN 9 END FROM \"rocpd_memory_copy@\" AS k " PROCESS EVENT
+         " LEFT JOIN \"rocpd_info_agent@\" AS a ON a.id = k.dst_agent_id AND a.type = 'GPU' LEFT "
+         "JOIN \"rocpd_info_agent@\" AS b ON b.id = k.src_agent_id AND b.type = 'GPU' LEFT JOIN "
+         "\"rocpd_string@\" AS s ON s.id = k.name_id"},
+        {ST_TRACE_CALL, take_call, REGION(STACK, "s.string", "LIKE '%HIP%'")},
+        {ST_TRACE_OPERATOR, take_range,
+         REGION("NULL",
+                "coalesce(CASE WHEN json_valid(e.extdata) THEN json_extract(e.extdata, "
+                "'$.message') END, s.string)",
+                "LIKE '%MARKER%' OR c.string LIKE '%RCCL%'")},
+    };
+    char sql[SQL];
+    for (size_t i = 0; i < ST_COUNT(events) && part < own->process_count; i++) {
+        own->kind = events[i].kind;
+        (void)snprintf(sql, sizeof sql, "%s WHERE p.pid = %lld", events[i].sql,
+                       (long long)own->processes[part]);
+        query_recording(own, own->ids[part], sql, events[i].take);
+    }
+    if (part < own->process_count)
+        query_recording(own, own->ids[part],
+                        "SELECT coalesce(product_name, name), CASE WHEN json_valid(extdata) THEN "
+                        "json_extract(extdata, '$.cu_count') END FROM \"rocpd_info_agent@\" WHERE "
+                        "type = 'GPU' LIMIT 1",
+                        take_gpu);
+    finish(own);
 }
 
 static void read_rank(nsys *own, size_t part)
@@ -515,7 +621,7 @@ st_status st_nsys_read(const st_trace_part *part, bool partial, st_store *store,
                          .partial = partial}};
     open_database(&own);
     if (ok(&own))
-        read_rank(&own, part->part);
+        (own.id_count > 0 ? read_rocpd : read_rank)(&own, part->part);
     st_sqlite_close(&own.database);
     return own.keep.status;
 }

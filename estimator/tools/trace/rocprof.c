@@ -30,11 +30,13 @@ typedef struct numbered_list {
 } numbered_list;
 
 /* The numbers of a record; -1: it has none. */
-enum { KIND, OPERATION, THREAD, CORRELATION, START, END, AGENT, QUEUE, KERNEL, STREAM, FIELDS };
+enum { KIND, OPERATION, THREAD, CORRELATION, START, END, AGENT, TO, FROM, QUEUE, KERNEL, STREAM };
+enum { FIELDS = STREAM + 1 };
 
 static const char *const field_names[FIELDS] = {
-    "kind",          "operation", "thread_id", "correlation_id", "start_timestamp",
-    "end_timestamp", "agent_id",  "queue_id",  "kernel_id",      "stream_id"};
+    "kind",          "operation", "thread_id",    "correlation_id", "start_timestamp",
+    "end_timestamp", "agent_id",  "dst_agent_id", "src_agent_id",   "queue_id",
+    "kernel_id",     "stream_id"};
 
 typedef struct rocprof {
     st_scan *scan;
@@ -283,7 +285,9 @@ static void keep_record(rocprof *own, st_trace_kind kind, const int64_t *values)
         return;
     }
     if (is_task) {
-        const numbered *agent = find(&own->agents, values[AGENT]);
+        const numbered *agent = NULL; /* of a copy the GPU that takes it, or else that gives it */
+        for (int i = AGENT; i <= FROM && agent == NULL; i++)
+            agent = find(&own->agents, values[i]);
         track.process = agent != NULL ? agent->number : values[AGENT];
         track.number = values[STREAM] >= 0 ? values[STREAM] : values[QUEUE];
         if (agent != NULL && trace->gpu == ST_TRACE_NONE) {

@@ -301,7 +301,8 @@ static st_status add_folder(finder *f, const char *path)
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder)) {
         bool is_recording = false;
-        static const char *const endings[] = {".json", ".json.gz", ".sqlite", ".xplane.pb"};
+        static const char *const endings[] = {".json", ".json.gz", ".sqlite", ".xplane.pb",
+                                              "_results.db"};
         for (size_t i = 0; i < ST_COUNT(endings); i++)
             if (entry->d_name[0] != '.' && st_ends_in(entry->d_name, endings[i])) {
                 is_recording = true;
@@ -315,8 +316,9 @@ static st_status add_folder(finder *f, const char *path)
     }
     (void)closedir(folder);
     if (status == ST_OK && f->count == first)
-        return st_fail(f->errors, ST_ERR_IO, (st_place){.file = path},
-                       "the folder holds no .json, .json.gz, .sqlite or .xplane.pb file");
+        return st_fail(
+            f->errors, ST_ERR_IO, (st_place){.file = path},
+            "the folder holds no .json, .json.gz, .sqlite, .xplane.pb or _results.db file");
     if (f->count > first)
         qsort(f->files + first, f->count - first, sizeof *f->files, compare_files);
     return status;

@@ -84,7 +84,8 @@ void st_store_finish(st_store *store);
  */
 
 #define ST_FOREIGN_FORMAT                                                                          \
-    "%s is not read" ST_EXPECTED "JSON, a database of Nsight Systems or a profile of XLA" ST_HINT  \
+    "%s is not read" ST_EXPECTED                                                                   \
+    "JSON, a database of Nsight Systems or rocprofv3, or a profile of XLA" ST_HINT                 \
     "write one with '%s'"
 
 typedef enum st_trace_format {
