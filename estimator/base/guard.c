@@ -82,8 +82,8 @@ enum {
 };
 
 static const unsigned timers[ST_GUARD_TIMERS] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
-static const unsigned limits[ST_GUARD_LIMITS] = {RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS,
-                                                 RLIMIT_DATA};
+static const unsigned limits[ST_GUARD_LIMITS] = {
+    RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_NPROC};
 
 /* What a descriptor means, and a second one for it. */
 typedef struct kept {

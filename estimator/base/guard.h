@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
-enum { ST_GUARD_TIMERS = 3, ST_GUARD_LIMITS = 5 };
+enum { ST_GUARD_TIMERS = 3, ST_GUARD_LIMITS = 7 };
 
 /* What the program around may change at any time between two calls. */
 typedef struct st_guard_shared {

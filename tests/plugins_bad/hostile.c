@@ -285,6 +285,13 @@ static void end_well(void)
     _exit(0);
 }
 
+/* Nobody takes it back when the plugin is unloaded. */
+static void end_late(int status, void *nothing)
+{
+    (void)status;
+    use(nothing);
+}
+
 /* Answers once. */
 static void abort_later(void)
 {
@@ -440,6 +447,7 @@ static void use_all(void)
                                  (const void *)(size_t)call_by_interrupt,
                                  (const void *)(size_t)turn_round,
                                  (const void *)(size_t)demand_alignment,
+                                 (const void *)(size_t)end_late,
                                  &none};
     use(deeds);
 }

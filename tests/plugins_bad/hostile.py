@@ -103,6 +103,7 @@ IN_PROCESS = {
     'alignment': ('whole', "plugin 'hostile-alignment' changed flags of the processor in 'all_reduce'"),
     'close-error': ('whole', "plugin 'hostile-close-error' closed or replaced standard streams in 'all_reduce'"),
     'fork-end': ('whole', ''),
+    'shrink': (-signal.SIGSEGV, "plugin 'hostile-shrink' ran last before the program ended, in 'all_reduce'"),
 }
 
 
@@ -125,7 +126,7 @@ APART = {
 }
 STREAMS = ['scribble', 'close', 'replace', 'close-load', 'replace-load']  # in process
 SLOW = {'loop'}  # ended by limits of time, which takes as long
-RACES = {'alarm', 'outlive-end'}  # ends the process, or is stopped before
+RACES = {'alarm', 'outlive-end', 'on-exit'}  # ends the process, or is stopped before
 FAIL_CHECK = {'exit', 'quick-exit', 'low-exit', 'thread-exit', 'pthread-exit', 'exit-load', 'abort', 'abort-later', 'wild-write',
               'wild-jump', 'wild-thread', 'stack', 'divide', 'kill', 'stop', 'memory', 'chdir', 'umask', 'locale',
               'rounding', 'traps', 'flush', 'signals', 'columns', 'sort', 'close-load', 'scribble-load', 'loop', 'beyond', 'close', 'scribble', 'at-exit',

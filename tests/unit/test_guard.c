@@ -3,11 +3,13 @@
 #include "base_support.h"
 
 #include "base/guard.h"
+#include "base/lists.h"
 
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -94,6 +96,32 @@ static size_t reports(void)
     size_t count = st_errors_count(errors, ST_SEVERITY_WARNING);
     st_errors_destroy(errors);
     return count;
+}
+
+static int lowered;
+
+static void lower_one(void)
+{
+    struct rlimit now;
+    assert_int_equal(getrlimit(lowered, &now), 0);
+    now.rlim_cur = (now.rlim_cur == RLIM_INFINITY ? (rlim_t)1 << 46 : now.rlim_cur) / 2;
+    assert_int_equal(setrlimit(lowered, &now), 0);
+}
+
+TEST(each_limit_is_raised_again)
+{
+    static const int all[] = {RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU,  RLIMIT_AS,
+                              RLIMIT_DATA,  RLIMIT_STACK,  RLIMIT_NPROC};
+    for (size_t i = 0; i < ST_COUNT(all); i++) {
+        struct rlimit old;
+        struct rlimit now;
+        lowered = all[i];
+        assert_int_equal(getrlimit(lowered, &old), 0);
+        call("plugin 'low'", lower_one);
+        assert_int_equal(getrlimit(lowered, &now), 0);
+        assert_true(now.rlim_cur == old.rlim_cur);
+    }
+    assert_int_equal(reports(), 1);
 }
 
 TEST(what_the_program_changes_between_calls_stays)

@@ -293,6 +293,12 @@ bool st_call_filter_install(st_refused_calls *refused)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+bool st_call_filter_exists(void)
+{
+    const unsigned verdict = SECCOMP_RET_ERRNO;
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &verdict) == 0;
+}
+
 static const struct {
     const char *name;
     unsigned call;
@@ -317,6 +323,11 @@ static const char *name_of(unsigned call, st_arena *arena)
 bool st_call_filter_install(st_refused_calls *refused)
 {
     (void)refused;
+    return false;
+}
+
+bool st_call_filter_exists(void)
+{
     return false;
 }
 

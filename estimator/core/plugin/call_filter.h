@@ -25,6 +25,9 @@ void st_refused_calls_destroy(st_refused_calls *refused);
  */
 bool st_call_filter_install(st_refused_calls *refused);
 
+/* Whether the kernel has what that needs. */
+bool st_call_filter_exists(void);
+
 /* "socket (3 times), call 321"; "" where nothing was refused; NULL when out of memory. */
 const char *st_refused_text(const st_refused_calls *refused, st_arena *arena);
 

@@ -172,5 +172,7 @@ unsigned st_confine(const st_confine_limits *limits)
     if (limits->memory_bytes > 0 && !HAS_SHADOW_MEMORY)
         (void)setrlimit(RLIMIT_AS, &memory);
     unsigned walls = lock_land() ? ST_WALL_LANDLOCK : 0;
-    return walls | (st_call_filter_install(limits->refused) ? ST_WALL_FILTER : 0);
+    if (st_call_filter_install(limits->refused))
+        walls |= ST_WALL_FILTER | ST_WALL_NETWORK; /* no socket is made, and none is inherited */
+    return walls;
 }

@@ -14,7 +14,7 @@
 enum {
     ST_WALL_FILTER = 1,     /* only the calls that computing needs are allowed */
     ST_WALL_USER = 2,       /* no rights over what belongs to others, even for root */
-    ST_WALL_NETWORK = 4,    /* no network at all */
+    ST_WALL_NETWORK = 4,    /* no network at all: no socket or a network of its own */
     ST_WALL_IPC = 8,        /* no shared memory or queues of others */
     ST_WALL_FILES = 16,     /* every file system is mounted read-only */
     ST_WALL_PROCESSES = 32, /* reaches no process of others, and leaves none */
