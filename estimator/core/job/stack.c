@@ -181,11 +181,11 @@ static void fill_keys(st_loader *loader, const st_job *values, st_stack *stack)
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     /* A plan that repeats the recipe's word, as those that a search has found do, keeps its
-     * modules. */
-    const st_job_value *own = st_job_value_of(loader->job, ST_KEY_RECOMPUTE);
-    const st_job_value *theirs = st_job_value_of(values, ST_KEY_RECOMPUTE);
-    bool recomputes = own->origin != ST_ORIGIN_NONE &&
-                      (theirs->origin == ST_ORIGIN_NONE || strcmp(own->text, theirs->text) != 0);
+     * modules; one that recomputes nothing has none. */
+    const char *own = st_job_value_of(loader->job, ST_KEY_RECOMPUTE)->text;
+    const char *theirs = st_or_none(st_job_value_of(values, ST_KEY_RECOMPUTE)->text);
+    bool recomputes = strcmp(own != NULL ? own : theirs, "none") == 0 ||
+                      (own != NULL && strcmp(own, theirs) != 0);
     for (size_t i = 0; i < count && !recomputes; i++)
         recomputes = loader->job->values[i].origin != ST_ORIGIN_NONE && is_recomputed(keys[i].path);
     for (size_t i = 0; i < count; i++) {
