@@ -136,6 +136,37 @@ with tempfile.TemporaryDirectory() as scratch:
     if code != 0 or sizes != [[238, 238, 512], [256, 385, 385], 14 * 4 << 20, [17, 3, 1], 24] or what != [
             'invalid cuBLAS or cuDNN handle', 'invalid device', 'invalid event handle', 'invalid stream handle', 'invalid stream handle']:
         failures.append(f'the table of functions: {code} {sizes} {what} {errors}')
+# Wrong arguments: sizes beyond a block, what is freed twice, handles of another kind or of another device.
+WRONG = """
+import ctypes
+runtime, driver, blas, lt, cudnn, nccl = map(ctypes.CDLL, ('libcudart.so.12', 'libcuda.so.1', 'libcublas.so.12', 'libcublasLt.so.12',
+                                                           'libcudnn.so.9', 'libnccl.so.2'))
+def word(number):
+    return ctypes.c_uint64(number & 2**64 - 1)
+block, pinned, handle, layout, comm, stream, other = (ctypes.c_void_p() for _ in range(7))
+host, number, real = ctypes.create_string_buffer(4096), ctypes.c_int(1), ctypes.c_float(1)
+runtime.cudaMalloc(ctypes.byref(block), word(2385))
+runtime.cudaMallocHost(ctypes.byref(pinned), word(2385))
+runtime.cudaStreamCreate(ctypes.byref(stream))
+blas.cublasCreate_v2(ctypes.byref(handle))
+nccl.ncclCommInitAll(ctypes.byref(comm), 1, None)
+lt.cublasLtMatrixLayoutCreate(ctypes.byref(layout), 0, word(5), word(5), word(5))
+found = [runtime.cudaMemcpy(block, host, word(2385), 1), runtime.cudaMemcpy(block, host, word(-1), 1), runtime.cudaMemset(block, 1, word(2561)),
+         runtime.cudaMemcpy2D(block, word(512), host, word(512), word(16), word(5), 1),
+         runtime.cudaMemcpy2D(block, word(512), host, word(512), word(16), word(-1), 1),
+         runtime.cudaMemset2D(block, word(512), 0, word(16), word(6)), runtime.cudaMemset2D(block, word(8), 0, word(16), word(2)),
+         runtime.cudaMallocPitch(ctypes.byref(other), ctypes.byref(word(0)), word(1 << 62), word(8)),
+         runtime.cudaFree(pinned), runtime.cudaFreeHost(block), blas.cublasSaxpy_v2(handle, -1, ctypes.byref(real), block, 1, block, 1),
+         lt.cublasLtMatrixLayoutDestroy(layout), lt.cublasLtMatrixLayoutDestroy(layout), lt.cublasLtMatrixLayoutDestroy(handle),
+         cudnn.cudnnBackendFinalize(handle), driver.cuPointerGetAttributes(-1, ctypes.byref(number), ctypes.byref(other), block),
+         nccl.ncclSend(block, word(16), 7, 1, comm, stream), nccl.ncclAllReduce(block, block, word(-1), 7, 0, comm, stream),
+         runtime.cudaSetDevice(1), runtime.cudaEventCreate(ctypes.byref(other)), runtime.cudaEventRecord(other, stream)]
+raise SystemExit(0 if found == [0, 1, 1, 0, 1, 1, 12, 2, 1, 1, 0, 0, 7, 7, 2000, 1, 4, 4, 0, 0, 400] else str(found))
+"""
+with tempfile.TemporaryDirectory() as scratch:
+    code, said, errors, _ = record(scratch, [], ['-c', WRONG], sys.executable)
+    if code != 3 or said.get('failed') or sum(item['times'] for item in said['misuses']) != 13:  # 3: a pitch that does not fit
+        failures.append(f'wrong arguments: {code} {said} {errors}')
 # CUDA 11, and two GPUs in one process: products and sums are on their own ones.
 TWO = """
 import ctypes

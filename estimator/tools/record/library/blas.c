@@ -162,8 +162,13 @@ uint64_t st_do_blas(st_call *call)
     st_object *stream = stream_of(call);
     if (stream == NULL)
         return BLAS_INVALID_VALUE;
+    const st_log_gemm asked = st_gemm_of(call);
+    if ((int32_t)asked.m < 0 || (call->entry->place['m' - 'a'] > 0 && (int32_t)asked.n < 0))
+        return st_misuse(call, BLAS_INVALID_VALUE, "negative matrix size");
+    if ((int32_t)asked.n <= 0) /* of vectors: nothing is done */
+        return 0;
     call->draft.kind = ST_LOG_BLAS;
-    call->draft.gemm = st_gemm_of(call);
+    call->draft.gemm = asked;
     call->draft.gemm.stream = stream->number;
     call->draft.gemm.epilogue = (uint16_t)((uint32_t)call->entry->constant >> 8);
     /* A number that the device would compute is zero; only the host's memory is written to. */

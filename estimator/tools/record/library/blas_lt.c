@@ -12,8 +12,9 @@
 #include <stdlib.h>
 
 enum { INVALID_VALUE = 7, ALLOC_FAILED = 3 };
-#define LAYOUT_WORD UINT64_C(0x5d4c61796f757421)
-#define DESC_WORD   UINT64_C(0x5d44657363726921)
+#define LAYOUT_WORD     UINT64_C(0x5d4c61796f757421)
+#define DESC_WORD       UINT64_C(0x5d44657363726921)
+#define PREFERENCE_WORD UINT64_C(0x5d50726566657221)
 
 typedef struct layout {
     uint64_t word;
@@ -79,14 +80,15 @@ uint64_t st_do_lt_desc(st_call *call)
 
 uint64_t st_do_lt_preference(st_call *call)
 {
-    const uint64_t nothing[8] = {0};
+    const uint64_t nothing[8] = {PREFERENCE_WORD};
     return put_structure(call, nothing, sizeof nothing, true);
 }
 
 uint64_t st_do_lt_drop(st_call *call)
 {
     uint64_t *dropped = st_pointer(call, 0);
-    if (dropped == NULL)
+    if (!st_is_address(dropped) ||
+        (dropped[0] != LAYOUT_WORD && dropped[0] != DESC_WORD && dropped[0] != PREFERENCE_WORD))
         return bad(call);
     dropped[0] = 0;
     free(dropped);
@@ -111,7 +113,7 @@ static uint64_t attribute(st_call *call, uint64_t word, const attribute_field *f
     unsigned char *of = st_pointer(call, 0);
     void *value = st_pointer(call, 2);
     const uint64_t bytes = st_word(call, 3);
-    if (of == NULL || value == NULL || memcmp(of, &word, sizeof word) != 0)
+    if (!st_is_address(of) || value == NULL || memcmp(of, &word, sizeof word) != 0)
         return bad(call);
     while (fields->bytes > 0 && fields->attribute != st_int(call, 1))
         fields++;
@@ -192,8 +194,9 @@ uint64_t st_do_lt_matmul(st_call *call)
     const layout *a = st_pointer(call, 4);
     const layout *b = st_pointer(call, 6);
     const layout *d = st_pointer(call, 11);
-    if (how == NULL || how->word != DESC_WORD || a == NULL || a->word != LAYOUT_WORD || b == NULL ||
-        b->word != LAYOUT_WORD || d == NULL || d->word != LAYOUT_WORD)
+    if (!st_is_address(how) || how->word != DESC_WORD || !st_is_address(a) ||
+        a->word != LAYOUT_WORD || !st_is_address(b) || b->word != LAYOUT_WORD ||
+        !st_is_address(d) || d->word != LAYOUT_WORD)
         return bad(call);
     call->is_short = true;
     call->draft.kind = ST_LOG_GEMM;

@@ -104,7 +104,7 @@ static size_t element_bytes(uint32_t type)
 static descriptor *as_descriptor(void *pointer)
 {
     descriptor *of = pointer;
-    return of != NULL && of->word == DESCRIPTOR_WORD ? of : NULL;
+    return st_is_address(of) && of->word == DESCRIPTOR_WORD ? of : NULL;
 }
 
 static uint64_t bad(st_call *call)

@@ -36,6 +36,7 @@ enum {
     ST_CUDA_NOT_INITIALIZED = 3,
     ST_CUDA_DEINITIALIZED = 4,
     ST_CUDA_INVALID_CONFIGURATION = 9,
+    ST_CUDA_INVALID_PITCH = 12,
     ST_CUDA_INVALID_SYMBOL = 13,
     ST_CUDA_INVALID_DEVICE_FUNCTION = 98,
     ST_CUDA_INVALID_DEVICE = 101,
@@ -183,6 +184,14 @@ static inline void *st_role_pointer(const st_call *call, char letter)
     void *pointer;
     memcpy(&pointer, &word, sizeof pointer);
     return pointer;
+}
+
+/* Whether a pointer may be one: handles, which programs confuse with it, are not addresses. */
+static inline bool st_is_address(const void *pointer)
+{
+    uint64_t word;
+    memcpy(&word, &pointer, sizeof word);
+    return word >> 12 != 0 && word >> 47 == 0;
 }
 
 /* Writes a value where an argument points to; invalid value where that is NULL. */

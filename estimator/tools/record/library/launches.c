@@ -119,6 +119,9 @@ static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
     st_object *stream = st_stream_taken(call, wanted->stream);
     if (stream == NULL)
         return call->draft.status;
+    if (call->entry->library == ST_CUDART && st_stream_is_made(stream) &&
+        stream->device != call->thread->device)
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "launch in a stream of another device");
     uint64_t threads = (uint64_t)wanted->block[0] * wanted->block[1] * wanted->block[2];
     const uint32_t *grid = wanted->grid;
     if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0 || grid[0] > INT32_MAX ||

@@ -237,6 +237,8 @@ uint64_t st_do_collective(st_call *call)
     if (type_of(type) == ST_LOG_TYPE_UNKNOWN)
         return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid NCCL data type");
     int32_t peer = (int32_t)(uint32_t)st_role(call, 'g', UINT64_MAX);
+    if (peer >= comm->comm.ranks || (int64_t)st_role(call, 'n', 0) < 0)
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "rank or count is out of range");
     call->device = comm->device; /* also where one thread drives several GPUs */
     call->draft.kind = ST_LOG_COLLECTIVE;
     call->draft.collective = (st_log_collective){.comm = comm->comm.id,

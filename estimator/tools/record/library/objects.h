@@ -112,6 +112,12 @@ st_object *st_stream_of(uint64_t handle);
  * is draft.status. */
 st_object *st_stream_taken(st_call *call, uint64_t handle);
 
+/* Whether it is none of the default ones, which belong to all devices. */
+static inline bool st_stream_is_made(const st_object *stream)
+{
+    return stream->number != 0 && stream->number != ST_LOG_STREAM_PER_THREAD;
+}
+
 /* cudaGraphNodeType */
 enum { ST_NODE_KERNEL, ST_NODE_COPY, ST_NODE_SET, ST_NODE_HOST, ST_NODE_GRAPH, ST_NODE_EMPTY };
 

@@ -66,11 +66,13 @@ uint64_t st_do_pointer_attribute(st_call *call)
 /* cuPointerGetAttributes(how many, attributes *, values **, pointer): what is not known is zero */
 uint64_t st_do_pointer_attribute_list(st_call *call)
 {
+    enum { MOST = 64 };
     const uint32_t *attributes = st_pointer(call, 1);
     const uint64_t *values = st_pointer(call, 2);
-    if (attributes == NULL || values == NULL)
+    const uint32_t count = (uint32_t)st_word(call, 0);
+    if (attributes == NULL || values == NULL || count > MOST)
         return ST_CUDA_INVALID_VALUE;
-    for (uint32_t i = 0; i < (uint32_t)st_word(call, 0); i++)
+    for (uint32_t i = 0; i < count; i++)
         (void)pointer_attribute(call, attributes[i], st_word(call, 3), values[i]);
     return 0;
 }

@@ -113,6 +113,9 @@ uint64_t st_do_event_record(st_call *call)
 {
     st_object *event = call->taken[0];
     const st_object *stream = call->stream;
+    if (call->entry->library == ST_CUDART && st_stream_is_made(stream) &&
+        event->device != stream->device)
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "event of another device than its stream");
     event->event.stream = stream->number;
     event->event.sequence++;
     event->event.capture = stream->stream.capture;

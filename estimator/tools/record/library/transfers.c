@@ -52,8 +52,11 @@ uint64_t st_do_malloc(st_call *call)
 uint64_t st_do_malloc_pitch(st_call *call)
 {
     st_block block;
-    uint64_t pitch = (st_word(call, 2) + 511) / 512 * 512;
-    uint64_t result = st_memory_take(call, pitch * st_word(call, 3), ST_LOG_DEVICE, &block);
+    const uint64_t pitch = (st_word(call, 2) + 511) / 512 * 512;
+    uint64_t bytes = 0;
+    if (pitch < st_word(call, 2) || __builtin_mul_overflow(pitch, st_word(call, 3), &bytes))
+        bytes = UINT64_MAX; /* which fits nowhere */
+    uint64_t result = st_memory_take(call, bytes, ST_LOG_DEVICE, &block);
     if (result != 0)
         return result;
     draft_block(call, ST_LOG_MALLOC, &block);
@@ -61,13 +64,17 @@ uint64_t st_do_malloc_pitch(st_call *call)
     return ST_PUT(call, 0, uint64_t, block.start);
 }
 
+/* The constant is ST_LOG_PINNED for memory of the host. */
 uint64_t st_do_free(st_call *call)
 {
     st_block block;
     uint64_t start = st_word(call, 0);
+    const st_block *found = st_memory_find(start);
     if (start == 0)
         return 0;
-    if (!st_memory_give(start, &block))
+    const bool is_host = call->entry->constant == ST_LOG_PINNED;
+    if (found == NULL || (found->memory == ST_LOG_PINNED) != is_host ||
+        !st_memory_give(start, &block))
         return bad_pointer(call);
     draft_block(call, ST_LOG_FREE, &block);
     if (call->stream != NULL) {
@@ -166,6 +173,22 @@ static bool fits(uint64_t to, uint64_t from, uint64_t direction)
     }
 }
 
+/* Checks rows of a copy or a fill, from an address on: those in memory of a device are in its
+ * block, as the driver rounds it. 0, or the error. */
+static uint64_t check_rows(st_call *call, uint64_t address, uint64_t bytes, uint64_t rows,
+                           uint64_t pitch)
+{
+    const st_block *block = st_memory_find(address);
+    if (rows > 1 && pitch < bytes)
+        return st_misuse(call, ST_CUDA_INVALID_PITCH, "pitch is less than a row");
+    if (block == NULL || block->memory == ST_LOG_PINNED)
+        return 0;
+    const uint64_t room = block->start + block->charged - address;
+    if (bytes > room || (rows > 1 && rows - 1 > (room - bytes) / pitch))
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "copy or fill exceeds its allocation");
+    return 0;
+}
+
 uint64_t st_copy_run(st_call *call, const st_copy *copy)
 {
     st_object *stream = call->stream != NULL ? call->stream : st_stream_of(0);
@@ -173,6 +196,11 @@ uint64_t st_copy_run(st_call *call, const st_copy *copy)
         return 0;
     if (copy->to == 0 || copy->from == 0 || !fits(copy->to, copy->from, (uint32_t)copy->kind))
         return bad_pointer(call);
+    uint64_t error = check_rows(call, copy->to, copy->bytes, copy->rows, copy->to_pitch);
+    if (error == 0)
+        error = check_rows(call, copy->from, copy->bytes, copy->rows, copy->from_pitch);
+    if (error != 0)
+        return error;
     st_copy_draft(call, copy->to, copy->from, copy->bytes * copy->rows);
     call->draft.copy.stream = stream->number;
     call->draft.flags = call->stream != NULL ? ST_LOG_ASYNC : 0;
@@ -248,6 +276,10 @@ uint64_t st_do_set(st_call *call)
     /* A stream may write into memory of the host, too. */
     if (call->entry->place['z' - 'a'] > 0 ? !on_device(to) : st_memory_find(to) == NULL)
         return bad_pointer(call);
+    const uint64_t bytes = count <= UINT64_MAX / width ? width * count : UINT64_MAX;
+    const uint64_t error = check_rows(call, to, bytes, rows, st_role(call, 'p', 0));
+    if (error != 0)
+        return error;
     call->draft.kind = ST_LOG_SET;
     call->draft.copy = (st_log_copy){.bytes = width * count * rows,
                                      .stream = stream->number,
