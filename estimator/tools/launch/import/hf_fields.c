@@ -20,14 +20,15 @@ static bool same_scalar(const st_json *a, const st_json *b)
            strcmp(a->text, b->text) == 0;
 }
 
-/* The number of a list that has one for every layer, where all are the same; else the node. */
+/* The number of a list that has one for every layer, where all are the same; else the node. A list
+ * of one is none of these. */
 static const st_json *same_of_all(const st_json *node)
 {
     const st_json *first = node->kind == ST_JSON_LIST ? node->first : NULL;
     for (const st_json *entry = first; entry != NULL; entry = entry->next)
         if (!same_scalar(first, entry))
             return node;
-    return first != NULL ? first : node;
+    return first != NULL && first->next != NULL ? first : node;
 }
 
 /* Looks through one map; `found` is what earlier maps gave. */
@@ -92,6 +93,9 @@ static bool read_number(hf_reader *reader, const st_json *node, const char *name
         st_number_parse(one->text, strlen(one->text), (st_place){0}, &number, NULL) == ST_OK &&
         number == floor(number) && number >= (double)least && number <= 1e9;
     if (is_number) {
+        const uint64_t layers = st_draft_count(reader->draft, ST_KEY_MODEL_LAYERS);
+        if (one != node && layers > 0)
+            hf_check_length(reader, node, layers);
         *value = (uint64_t)number;
         return true;
     }
