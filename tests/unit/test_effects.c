@@ -77,6 +77,24 @@ TEST_OF(names_and_truth_values_are_changed_for_others, fixture *own, set_up, tea
     assert_change(&estimate, "dry", 0);
 }
 
+/* Shares of 0.75 and of 1, of which there is no more. */
+TEST_OF(a_share_of_one_has_no_more, fixture *own, set_up, tear_down)
+{
+    st_estimate estimate;
+    write_pump(own);
+    write_text(own, "formulas/pump.yaml",
+               "sheet: pump\ninputs:\n"
+               "  all: {from: overlap.parameters, default: 1, doc: hidden}\n"
+               "  some: {from: constants.some, default: 0.75, doc: hidden}\n"
+               "cells:\n  T: {is: 8.5 - 2*all - some, doc: time}\n"
+               "report:\n  - {section: S, cells: [T]}\n");
+    write_text(own, "configs/jobs/station.yaml", "sheet: pump\n");
+    run_effects(own, "overlap.parameters=1", &estimate);
+    assert_change(&estimate, "all", 0);
+    assert_true(effect_of(&estimate, "all")->anywhere);
+    assert_change(&estimate, "some", -0.075 / 5.75);
+}
+
 TEST_OF(constants_of_cluster_and_sheet_are_constants, fixture *own, set_up, tear_down)
 {
     st_estimate estimate;

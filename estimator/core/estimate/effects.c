@@ -131,6 +131,13 @@ static void add_trial(trials *tests, st_status *status, size_t input, double val
     tests->list[tests->count++] = (trial){input, value};
 }
 
+/* There is no more of a share that is 1: a formula may take anything beyond it. */
+static bool is_at_its_most(const st_bound_input *bound, double value)
+{
+    const st_key *key = st_key_find(bound->input->from);
+    return key != NULL && value >= key->maximum;
+}
+
 /* What a tenth more of each number changes of the headline. */
 static st_status find_changes(trials *tests, bool whole)
 {
@@ -140,7 +147,8 @@ static st_status find_changes(trials *tests, bool whole)
     for (size_t i = 0; i < estimate->input_count; i++) {
         double value = estimate->input_values[i];
         if ((whole || st_effect_is_brief(&tests->effects[i])) && value != 0.0 &&
-            values_of(&estimate->inputs[i].input->type) == 0)
+            values_of(&estimate->inputs[i].input->type) == 0 &&
+            !is_at_its_most(&estimate->inputs[i], value))
             add_trial(tests, &status, i, value * ST_EFFECT_FACTOR);
     }
     st_note(&status, run_trials(tests));
@@ -172,7 +180,9 @@ static st_status find_any(trials *tests, bool whole, bool rest)
         if (!is_unsure(tests, whole, i))
             continue;
         if (!rest && names == 0 && value != 0.0)
-            add_trial(tests, &status, i, value * ST_EFFECT_FACTOR);
+            add_trial(tests, &status, i,
+                      is_at_its_most(&estimate->inputs[i], value) ? value / ST_EFFECT_FACTOR
+                                                                  : value * ST_EFFECT_FACTOR);
         if (!rest && names == 0 && is_asked_for(estimate, i) && isfinite(usual))
             add_trial(tests, &status, i, usual);
         if (!rest && other < names)
