@@ -84,7 +84,7 @@ TEST_OF(a_share_of_one_has_no_more, fixture *own, set_up, tear_down)
     write_pump(own);
     write_text(own, "formulas/pump.yaml",
                "sheet: pump\ninputs:\n"
-               "  all: {from: overlap.parameters, default: 1, doc: hidden}\n"
+               "  all: {from: overlap.parameters, default: 0.5, doc: hidden}\n"
                "  some: {from: constants.some, default: 0.75, doc: hidden}\n"
                "cells:\n  T: {is: 8.5 - 2*all - some, doc: time}\n"
                "report:\n  - {section: S, cells: [T]}\n");
