@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -183,6 +184,32 @@ TEST(files_are_limited_and_none_is_the_callers)
 }
 
 /* Milliseconds that only grow, of seconds and parts of them. */
+static void read_pipe(void *path, st_buffer *text)
+{
+    char block[16];
+    const int file = open(path, O_RDONLY | O_NONBLOCK);
+    const ssize_t length = read(file, block, sizeof block);
+    st_buffer_append(text, block, length > 0 ? (size_t)length : 0);
+}
+
+/* No filter of calls sees what kind of file a path names. */
+TEST(named_pipes_are_read)
+{
+    char path[] = "/tmp/steptime-pipe-XXXXXX";
+    st_child_result result = {0};
+    st_arena *arena = st_arena_create();
+    const int taken = mkstemp(path);
+    assert_true(taken >= 0 && close(taken) == 0 && unlink(path) == 0);
+    assert_int_equal(mkfifo(path, S_IRUSR | S_IWUSR), 0);
+    const int pipe_end = open(path, O_RDWR);
+    assert_int_equal(write(pipe_end, "2385", 4), 4);
+    assert_int_equal(st_child_run(read_pipe, path, &limits, arena, &result, NULL), ST_OK);
+    assert_int_equal(unlink(path), 0);
+    (void)close(pipe_end);
+    assert_string_equal(result.text, "2385");
+    st_arena_destroy(arena);
+}
+
 TEST(the_clock_counts_milliseconds)
 {
     const struct timespec nap = {.tv_nsec = 30000000};
