@@ -180,6 +180,10 @@ bool st_text_is_clean(const char *text, size_t most_bytes)
 {
     size_t length = strlen(text);
     for (size_t i = 0; i < length;) {
+        if (text[i] >= ' ' && text[i] <= '~') { /* most are */
+            i++;
+            continue;
+        }
         uint32_t code = 0;
         size_t size = st_utf8_decode(text + i, length - i, &code);
         if (size == 0 || (st_utf8_is_control(code) && code != '\t'))

@@ -339,11 +339,11 @@ static bool is_harmless(const st_estimate *estimate)
 {
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(estimate->sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        bool may_fail = checks[i].warning || checks[i].limit || estimate->checks_warn;
-        if (estimate->checks[i] != 1.0 && !(may_fail && isfinite(estimate->checks[i])))
+    for (size_t i = 0; i < count; i++)
+        if (estimate->checks[i] != 1.0 &&
+            !((checks[i].warning || checks[i].limit || estimate->checks_warn) &&
+              isfinite(estimate->checks[i])))
             return false;
-    }
     for (size_t i = 0; i < estimate->shown_count; i++)
         if (!isfinite(estimate->values[i]))
             return false;

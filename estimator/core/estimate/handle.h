@@ -35,6 +35,12 @@ typedef struct st_value_note {
     const char *text;
 } st_value_note;
 
+/* An input and the value of the job that it reads. */
+typedef struct st_input_source {
+    const st_job_value *value;
+    size_t input;
+} st_input_source;
+
 typedef struct st_estimate_handle {
     st_estimate estimate; /* first: the public pointer is one to it */
     st_arena *texts;      /* of the request, as long as the handle lives */
@@ -52,8 +58,8 @@ typedef struct st_estimate_handle {
 
     st_bound_input *inputs; /* estimate.inputs and estimate.input_values, which settings change */
     double *input_values;
-    st_job_value **sources; /* per input: the value that it reads; NULL: none yet */
-    size_t *shown_of;       /* per cell: its place among what the report's program gives */
+    st_input_source *sources; /* of all inputs, those of a value together; NULL: none yet */
+    size_t *shown_of;         /* per cell: its place among what the report's program gives */
     const st_provider *const *providers[ST_FORMS];
     size_t provider_counts[ST_FORMS];
     size_t form;

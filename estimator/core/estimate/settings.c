@@ -8,6 +8,7 @@
  */
 #include "estimate/handle.h"
 
+#include "base/lists.h"
 #include "base/memory.h"
 #include "job/bind.h"
 
@@ -103,17 +104,43 @@ void st_settings_end(st_estimate_handle *handle)
 
 /* ---- what a setting needs ---- */
 
+static int by_value(const void *left, const void *right)
+{
+    const st_input_source *a = left;
+    const st_input_source *b = right;
+    const int order = ST_ORDER((uintptr_t)a->value, (uintptr_t)b->value);
+    return order != 0 ? order : ST_ORDER(a->input, b->input);
+}
+
 static bool find_sources(st_estimate_handle *handle)
 {
     const st_estimate *estimate = &handle->estimate;
     if (handle->sources != NULL)
         return true;
-    st_job_value **sources =
-        st_arena_alloc(handle->arena, estimate->input_count + 1, sizeof(st_job_value *));
+    st_input_source *sources =
+        st_arena_alloc(handle->arena, estimate->input_count + 1, sizeof *sources);
     for (size_t i = 0; sources != NULL && i < estimate->input_count; i++)
-        sources[i] = st_job_place_of(estimate->job, estimate->inputs[i].input->from);
+        sources[i] =
+            (st_input_source){st_job_place_of(estimate->job, estimate->inputs[i].input->from), i};
+    if (sources != NULL)
+        qsort(sources, estimate->input_count, sizeof *sources, by_value);
     handle->sources = sources;
     return sources != NULL;
+}
+
+/* The inputs that read a value, from *first on: how many. */
+static size_t find_readers(const st_estimate_handle *handle, const st_job_value *value,
+                           const st_input_source **first)
+{
+    const st_input_source *sources = handle->sources;
+    const size_t count = handle->estimate.input_count;
+    size_t begin = 0;
+    size_t end = 0;
+    ST_BISECT(begin, count, (uintptr_t)sources[middle].value < (uintptr_t)value);
+    for (end = begin; end < count && sources[end].value == value;)
+        end++;
+    *first = &sources[begin];
+    return end - begin;
 }
 
 /* Whether a setting changes values of inputs and nothing else. A program that leaves out what the
@@ -128,10 +155,8 @@ static bool is_value(const st_estimate_handle *handle, const st_job_change *chan
     for (size_t i = 0; i < estimate->plugin_keys.count; i++)
         if (strcmp(estimate->plugin_keys.paths[i], change->path) == 0)
             return false;
-    for (size_t i = 0; i < estimate->input_count; i++)
-        if (handle->sources[i] == change->target)
-            return true;
-    return false; /* nobody reads it, which loading says */
+    const st_input_source *first = NULL;
+    return find_readers(handle, change->target, &first) > 0; /* else loading says so */
 }
 
 /* ---- loading again ---- */
@@ -185,16 +210,21 @@ static st_status take_values(const batch *self, change_log *log)
     st_estimate_handle *handle = self->handle;
     const st_estimate *estimate = &handle->estimate;
     log->values = st_arena_alloc(self->arena, self->count + 1, sizeof *log->values);
-    for (size_t i = 0; i < estimate->input_count; i++)
-        for (size_t k = 0; k < self->count; k++)
-            if (handle->sources[i] == self->items[k].change.target) {
-                changed_input changed = {.index = i, .bound = handle->inputs[i]};
-                changed.was_settled =
-                    st_job_settles(estimate->job, changed.bound.input, &changed.settled);
-                if (!ST_APPEND(self->arena, log->inputs, log->count, changed))
-                    return st_out_of_memory(self->errors);
-                break;
-            }
+    for (size_t k = 0; k < self->count; k++) {
+        const st_input_source *reader = NULL;
+        if (find_setting(self->items, k, self->items[k].change.path) != NULL)
+            continue; /* two settings of one key */
+        for (size_t left = find_readers(handle, self->items[k].change.target, &reader); left > 0;
+             left--, reader++) {
+            const size_t input = reader->input;
+            changed_input changed = {.index = input, .bound = handle->inputs[input]};
+            changed.was_settled =
+                estimate->settling[input] &&
+                st_job_settles(estimate->job, changed.bound.input, &changed.settled);
+            if (!ST_APPEND(self->arena, log->inputs, log->count, changed))
+                return st_out_of_memory(self->errors);
+        }
+    }
     if (log->values == NULL)
         return st_out_of_memory(self->errors);
     for (size_t k = 0; k < self->count; k++) {
@@ -207,11 +237,12 @@ static st_status take_values(const batch *self, change_log *log)
         st_note(&status, st_job_bind_one(estimate->job, estimate->sheet, index, self->arena,
                                          &handle->inputs[index], self->errors));
         handle->input_values[index] = handle->inputs[index].value;
+        if (!estimate->settling[index])
+            continue;
         double settled = 0;
         bool is_settled = st_job_settles(estimate->job, handle->inputs[index].input, &settled);
-        const bool differs = is_settled != log->inputs[i].was_settled ||
-                             (is_settled && settled != log->inputs[i].settled);
-        log->unsettled = log->unsettled || (differs && estimate->settling[index]);
+        log->unsettled = log->unsettled || is_settled != log->inputs[i].was_settled ||
+                         (is_settled && settled != log->inputs[i].settled);
     }
     return status;
 }

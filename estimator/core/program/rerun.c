@@ -204,10 +204,13 @@ static bool run_dependents(const st_program *program, st_workspace *workspace, c
     bool is_listed = true;
     const size_t count = program->sheet->input_count;
     for (size_t i = 0; i < count; i++) {
-        while (i < count && memcmp(&scalars[i], &inputs[i], sizeof *scalars) == 0)
-            i++;
-        if (i == count)
-            break;
+        enum { AT_ONCE = 16 };
+        if (i % AT_ONCE == 0)
+            while (i + AT_ONCE <= count &&
+                   memcmp(&scalars[i], &inputs[i], AT_ONCE * sizeof *scalars) == 0)
+                i += AT_ONCE;
+        if (i == count || memcmp(&scalars[i], &inputs[i], sizeof *scalars) == 0)
+            continue;
         rerun->has_changed[i] = true;
         is_listed = is_listed && changed_count < MOST &&
                     !(rerun->is_short && rerun->is_switch[i]) &&
