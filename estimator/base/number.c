@@ -210,6 +210,12 @@ const char *st_number_significant(double value, int digits, char *text, size_t s
 {
     char full[PRINTED_BYTES];
     char out[PRINTED_BYTES];
+    st_digits rounded;
+    if (st_digits_rounded(fabs(value), digits, &rounded) && rounded.exponent >= -4 &&
+        rounded.exponent < digits) {
+        st_digits_write(&rounded, value < 0, out);
+        return give(out, text, size);
+    }
     if (value == 0.0)
         value = 0.0; /* no sign on zero */
     /* The exponent after rounding: 999.96 has four digits as 1000. */

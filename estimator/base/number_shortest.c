@@ -36,17 +36,19 @@ static wide power_of(unsigned base, int exponent)
     return power;
 }
 
-static bool find_fewest(const scaled *number, uint64_t whole, wide rest, st_digits *found)
+/* Halves to the even digit, as printf does. `rest` says whether anything lies behind `whole`. */
+static uint64_t cut(uint64_t whole, bool rest, uint64_t unit)
+{
+    const uint64_t digits = whole / unit;
+    const uint64_t behind = 2 * (whole % unit);
+    return digits + (behind > unit || (behind == unit && (rest || (digits & 1) != 0)) ? 1 : 0);
+}
+
+static void find_fewest(const scaled *number, uint64_t whole, wide rest, st_digits *found)
 {
     uint64_t unit = 100;
     for (int count = LEAST_DIGITS; count < MOST_DIGITS; count++, unit /= 10) {
-        /* Halves to the even digit, as printf does. `rest` says whether anything lies behind
-         * `whole`. */
-        const bool cut_rest = rest != 0;
-        uint64_t cut_digits = whole / unit;
-        uint64_t behind = 2 * (whole % unit);
-        bool up = behind > unit || (behind == unit && (cut_rest || (cut_digits & 1) != 0));
-        uint64_t digits = cut_digits + (up ? 1 : 0);
+        uint64_t digits = cut(whole, rest != 0, unit);
         /* Nearer to the value than half a unit, or as near where an even significand wins. */
         wide product = (wide)(digits * unit) * number->denominator;
         wide gap =
@@ -54,14 +56,25 @@ static bool find_fewest(const scaled *number, uint64_t whole, wide rest, st_digi
         if (2 * gap < number->unit || (2 * gap == number->unit && number->even)) {
             found->digits = digits;
             found->count = count;
-            return true;
+            return;
         }
     }
     wide twice = 2 * rest;
     bool up = twice > number->denominator || (twice == number->denominator && (whole & 1) != 0);
     found->digits = whole + (up ? 1 : 0);
     found->count = MOST_DIGITS;
-    return true;
+}
+
+/* Rounded up to a one with zeros, a number has a digit more. */
+static void drop_carry(st_digits *digits)
+{
+    uint64_t most = 1;
+    for (int i = 0; i < digits->count; i++)
+        most *= 10;
+    if (digits->digits == most) {
+        digits->digits /= 10;
+        digits->exponent++;
+    }
 }
 
 static const uint64_t ten_to_16 = UINT64_C(10000000000000000);
@@ -90,7 +103,8 @@ static bool scale_to(uint64_t significand, int exponent, int scale, scaled *made
     return true;
 }
 
-bool st_digits_shortest(double value, st_digits *digits)
+/* The first 17 digits of a value, what lies behind them, and the exponent of the first one. */
+static bool find_digits(double value, scaled *number, uint64_t *whole, wide *rest, int *first)
 {
     int exponent = 0;
     if (!(value > 1e-200 && value < 1e200))
@@ -98,45 +112,59 @@ bool st_digits_shortest(double value, st_digits *digits)
     double fraction = frexp(value, &exponent);
     uint64_t significand = (uint64_t)ldexp(fraction, SIGNIFICAND_BITS);
     exponent -= SIGNIFICAND_BITS;
-    if ((significand & (significand - 1)) == 0) /* its neighbours are not equally far away */
-        return false;
-    int first = (int)floor(log10(value));
+    *first = (int)floor(log10(value));
     for (int attempt = 0; attempt < 3; attempt++) {
-        scaled number = {0};
-        wide rest = 0;
-        if (!scale_to(significand, exponent, MOST_DIGITS - 1 - first, &number))
+        if (!scale_to(significand, exponent, MOST_DIGITS - 1 - *first, number))
             return false;
-        number.even = (significand & 1) == 0;
-        uint64_t whole;
-        wide denominator = number.denominator;
+        number->even = (significand & 1) == 0;
+        wide denominator = number->denominator;
         if ((denominator & (denominator - 1)) == 0) {
             /* mostly: no library call */
-            int shift = 0;
             uint64_t low = (uint64_t)denominator;
-            shift = low != 0 ? __builtin_ctzll(low)
-                             : 64 + __builtin_ctzll((uint64_t)(denominator >> 64));
-            rest = number.numerator & (denominator - 1);
-            whole = (uint64_t)(number.numerator >> shift);
+            int shift = low != 0 ? __builtin_ctzll(low)
+                                 : 64 + __builtin_ctzll((uint64_t)(denominator >> 64));
+            *rest = number->numerator & (denominator - 1);
+            *whole = (uint64_t)(number->numerator >> shift);
         } else {
-            rest = number.numerator % denominator;
-            whole = (uint64_t)(number.numerator / denominator);
+            *rest = number->numerator % denominator;
+            *whole = (uint64_t)(number->numerator / denominator);
         }
-        if (whole >= ten_to_16 && whole < ten_to_16 * 10) {
-            digits->exponent = first;
-            bool found = find_fewest(&number, whole, rest, digits);
-            /* Rounded up to a one with zeros, a number has a digit more. */
-            uint64_t most = ten_to_16 * 10;
-            for (int i = digits->count; i < MOST_DIGITS; i++)
-                most /= 10;
-            if (digits->digits == most) {
-                digits->digits /= 10;
-                digits->exponent++;
-            }
-            return found;
-        }
-        first += whole < ten_to_16 ? -1 : 1; /* the logarithm was rounded over a power of ten */
+        if (*whole >= ten_to_16 && *whole < ten_to_16 * 10)
+            return true;
+        *first += *whole < ten_to_16 ? -1 : 1; /* the logarithm was rounded over a power of ten */
     }
     return false;
+}
+
+bool st_digits_shortest(double value, st_digits *digits)
+{
+    int exponent = 0;
+    scaled number = {0};
+    uint64_t whole = 0;
+    wide rest = 0;
+    /* The neighbours of a power of two are not equally far away. */
+    if (frexp(value, &exponent) == 0.5 ||
+        !find_digits(value, &number, &whole, &rest, &digits->exponent))
+        return false;
+    find_fewest(&number, whole, rest, digits);
+    drop_carry(digits);
+    return true;
+}
+
+bool st_digits_rounded(double value, int count, st_digits *digits)
+{
+    scaled number = {0};
+    uint64_t whole = 0;
+    wide rest = 0;
+    if (count > LEAST_DIGITS || !find_digits(value, &number, &whole, &rest, &digits->exponent))
+        return false;
+    uint64_t unit = 1;
+    for (int i = count; i < MOST_DIGITS; i++)
+        unit *= 10;
+    digits->digits = cut(whole, rest != 0, unit);
+    digits->count = count;
+    drop_carry(digits);
+    return true;
 }
 
 #else
@@ -144,6 +172,14 @@ bool st_digits_shortest(double value, st_digits *digits)
 bool st_digits_shortest(double value, st_digits *digits)
 {
     (void)value;
+    (void)digits;
+    return false;
+}
+
+bool st_digits_rounded(double value, int count, st_digits *digits)
+{
+    (void)value;
+    (void)count;
     (void)digits;
     return false;
 }

@@ -12,7 +12,7 @@
 /* digits * 10^(exponent - count + 1): `exponent` is that of the first digit. */
 typedef struct st_digits {
     uint64_t digits;
-    int count; /* 15, 16 or 17; trailing zeros count */
+    int count; /* at most 17; trailing zeros count */
     int exponent;
 } st_digits;
 
@@ -22,6 +22,8 @@ typedef struct st_digits {
  * powers of two whose digits are many): the caller then asks printf.
  */
 bool st_digits_shortest(double value, st_digits *digits);
+/* The same with `count` digits, at most 15. */
+bool st_digits_rounded(double value, int count, st_digits *digits);
 
 /* At least 32 bytes for `text`, which becomes what "%.*g" with as many digits gives. */
 void st_digits_write(const st_digits *digits, bool negative, char *text);

@@ -2,10 +2,11 @@
 /*
  * Numbers as texts: what st_number_format gives is what printf gives with the fewest digits, from
  * 15 on, that read back as the number. Numbers of all sizes, short decimals, neighbours of powers
- * of ten and of two, and results as they stand in tables.
+ * of ten and of two, and results as they stand in tables. Fewer digits are those of printf, too.
  */
 #include "property.h"
 
+#include "base/number.h"
 #include "base/number_shortest.h"
 #include "steptime/quantity.h"
 
@@ -34,6 +35,11 @@ static void check(double value)
     expect_text(value, expected, sizeof expected);
     if (strcmp(st_number_format(value, text, sizeof text), expected) != 0)
         fail_msg("%a is written %s and not %s", value, text, expected);
+    int digits = 1 + (int)(fmod(fabs(value), 1.0) * 15);
+    (void)snprintf(expected, sizeof expected, "%.*g", digits, value);
+    if (strchr(expected, 'e') == NULL && value != 0.0 &&
+        strcmp(st_number_significant(value, digits, text, sizeof text), expected) != 0)
+        fail_msg("%d digits of %a are %s and not %s", digits, value, text, expected);
 }
 
 static double any_double(property_random *random)
