@@ -345,17 +345,18 @@ static st_status check_rest(st_sheet *sheet, const st_summary_bar *rest, st_aren
         const st_summary_part *part = &rest->parts[i];
         const char *name = part->cell != NULL ? part->cell : part->given;
         const st_family *family = part->cell != NULL ? family_named(sheet, part->cell) : NULL;
-        const char *nearest = st_sheet_nearest(sheet, name);
         bool known = part->cell != NULL ? family != NULL && family->axes[0] == members
                                         : st_sheet_find_input(sheet, part->given) != NULL;
-        if (known)
+        if (known) {
             (void)type_of(sheet, name, arena);
-        else
+        } else {
+            const char *nearest = st_sheet_nearest(sheet, name);
             st_note(&status,
                     st_fail(errors, ST_ERR_NAME, part->place,
                             "'%.60s' in the summary is not %s" ST_HINT "%s", name,
                             part->cell != NULL ? "a family over one enumeration" : "an input",
                             nearest == NULL || strcmp(nearest, name) == 0 ? "" : nearest));
+        }
     }
     return status;
 }
