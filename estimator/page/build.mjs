@@ -11,9 +11,33 @@ const [root, engine, version, output] = process.argv.slice(2);
 const here = import.meta.dirname;
 const read = (file) => readFileSync(path.join(here, file), 'utf8');
 
-async function bundle(entry, target = 'es2022') {
+// The typesetter and the editor, two thirds of the code: a block of their own, which is read when the
+// first of them is asked for (src/text.ts). The page finds them there.
+const LATE = [
+  'katex',
+  '@codemirror/commands',
+  '@codemirror/language',
+  '@codemirror/lint',
+  '@codemirror/state',
+  '@codemirror/view',
+  '@lezer/highlight',
+];
+const late = {
+  name: 'late',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^[@\w]/ }, ({ path: name, importer }) =>
+      LATE.includes(name) && importer !== '' ? { path: name, namespace: 'late' } : null,
+    );
+    onLoad({ filter: /./, namespace: 'late' }, ({ path: name }) => ({
+      contents: `module.exports = window.late[${JSON.stringify(name)}]`,
+    }));
+  },
+};
+
+async function bundle(input, { target = 'es2022', plugins = [] } = {}) {
   const result = await build({
-    entryPoints: [path.join(here, entry)],
+    ...input,
+    plugins,
     bundle: true,
     minify: true,
     write: false,
@@ -83,9 +107,14 @@ const wasm = packed(readFileSync(path.join(engine, 'engine.wasm')));
 const lessons = readdirSync(path.join(here, 'lessons'))
   .sort()
   .map((name) => read(`lessons/${name}`));
-const page = packed(await bundle('src/main.tsx'));
-const worker = packed(await bundle('src/worker.ts'));
-const loader = await bundle('src/loader.ts', 'es2017');
+const entry = (file) => ({ entryPoints: [path.join(here, file)] });
+const page = packed(await bundle(entry('src/main.tsx'), { plugins: [late] }));
+const rest = LATE.map((name) => `${JSON.stringify(name)}: require(${JSON.stringify(name)})`);
+const lateParts = packed(
+  await bundle({ stdin: { contents: `window.late = {${rest}}`, resolveDir: here } }),
+);
+const worker = packed(await bundle(entry('src/worker.ts')));
+const loader = await bundle(entry('src/loader.ts'), { target: 'es2017' });
 
 writeFileSync(
   output,
@@ -106,6 +135,7 @@ writeFileSync(
 <script id="engine" type="text/plain">${wasm}</script>
 <script id="worker" type="text/plain">${worker}</script>
 <script id="page" type="text/plain">${page}</script>
+<script id="late" type="text/plain">${lateParts}</script>
 <script>${inScript(loader)}</script>
 </body>
 </html>
@@ -114,6 +144,7 @@ writeFileSync(
 const sizes = {
   engine: wasm.length,
   page: page.length,
+  late: lateParts.length,
   worker: worker.length,
   loader: loader.length,
   style: css.length,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The explanation of a number, one level at a time: the formula typeset, with values, and what it
 // reads, down to the job's keys and the paper's equation.
-import katex from 'katex';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { firstError } from './engine';
 import { Breakable, difference, valueText } from './format';
 import type { State, Store } from './store';
-import { useStore } from './use';
+import { useStore, useTex } from './use';
 
 export interface Step {
   kind: 'cell' | 'function' | 'input';
@@ -38,20 +37,9 @@ function inLines(tex: string): string {
   return `\\displaystyle ${found}`;
 }
 
-/** TeX of the engine as mathematics; `trust` is off, so that no text of a job becomes markup. */
-export function Tex({ tex }: { tex: string }) {
-  const at = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (at.current)
-      katex.render(inLines(tex), at.current, {
-        displayMode: false,
-        throwOnError: false,
-        trust: false,
-        strict: false,
-        maxSize: 20,
-        maxExpand: 200,
-      });
-  }, [tex]);
+/** TeX of the engine as mathematics. */
+function Tex({ tex }: { tex: string }) {
+  const at = useTex<HTMLDivElement>(inLines(tex));
   return <div class="tex" ref={at} tabIndex={0} role="group" aria-label="formula" />;
 }
 

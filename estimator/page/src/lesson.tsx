@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lessons: Markdown with marked blocks that open a job, bring a sheet, and set tasks that check
 // themselves (docs/page.md). A lesson is text: nothing in it becomes HTML.
-import katex from 'katex';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { firstError } from './engine';
 import { emptyDoc, withKey, type Doc } from './document';
-import { useAnswer, useStore } from './use';
+import { useAnswer, useStore, useTex } from './use';
 
 type Block =
   | { kind: 'text'; text: string }
@@ -81,17 +80,7 @@ export function readLesson(source: string): Lesson {
 }
 
 function InlineTex({ tex }: { tex: string }) {
-  const at = useRef<HTMLSpanElement>(null);
-  useEffect(() => {
-    if (at.current)
-      katex.render(tex, at.current, {
-        throwOnError: false,
-        trust: false,
-        maxSize: 20,
-        maxExpand: 200,
-      });
-  }, [tex]);
-  return <span ref={at} />;
+  return <span ref={useTex<HTMLSpanElement>(tex)} />;
 }
 
 /** Code, mathematics and emphasis inside a line. */

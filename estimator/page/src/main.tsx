@@ -7,12 +7,19 @@ import { Explanation } from './explain';
 import { SearchTab, SweepTab } from './explore_tabs';
 import { JobPanel } from './job_panel';
 import { Lessons, readLesson, type Lesson } from './lesson';
-import { editFormula, SheetTab } from './sheet_tab';
 import { Store, type Packed } from './store';
 import { CompareTab, ExportTab, ReportTab, TimelineTab, TrafficTab } from './tabs';
 import { cannotStart } from './start';
-import { unpackBlock } from './text';
+import { findLate, unpackBlock } from './text';
 import { StoreContext, useStore } from './use';
+
+const findSheetTab = () => findLate().then(() => import('./sheet_tab'));
+
+function LateSheetTab() {
+  const [part, setPart] = useState<Awaited<ReturnType<typeof findSheetTab>> | null>(null);
+  useEffect(() => void findSheetTab().then(setPart), []);
+  return part && <part.SheetTab />;
+}
 
 const TABS: { id: string; title: string; part: () => preact.ComponentChildren }[] = [
   { id: 'report', title: 'All numbers', part: () => <ReportTab /> },
@@ -21,7 +28,7 @@ const TABS: { id: string; title: string; part: () => preact.ComponentChildren }[
   { id: 'sweep', title: 'Sweep', part: () => <SweepTab /> },
   { id: 'search', title: 'Search', part: () => <SearchTab /> },
   { id: 'compare', title: 'Compare', part: () => <CompareTab /> },
-  { id: 'sheet', title: 'Sheet', part: () => <SheetTab /> },
+  { id: 'sheet', title: 'Sheet', part: () => <LateSheetTab /> },
   { id: 'export', title: 'Export', part: () => <ExportTab /> },
 ];
 
@@ -199,7 +206,10 @@ function Page({ lessons, references }: { lessons: Lesson[]; references: Record<s
         </section>
         <div class="side">
           {learning && <Lessons lessons={lessons} close={() => setLearning(false)} />}
-          <Explanation references={references} edit={(cell) => editFormula(store, cell)} />
+          <Explanation
+            references={references}
+            edit={(cell) => void findSheetTab().then(({ editFormula }) => editFormula(store, cell))}
+          />
         </div>
       </main>
       <footer>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks that the parts share.
-import { createContext } from 'preact';
+import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { State, Store } from './store';
+import { findLate } from './text';
 
 export const StoreContext = createContext<Store>(null as unknown as Store);
 
@@ -52,6 +53,30 @@ export function useAnswer<T>(
     return () => clearTimeout(timer);
   }, inputs);
   return answer;
+}
+
+/** Where TeX becomes mathematics. `trust` is off, so that no text of a job becomes markup. */
+export function useTex<E extends HTMLElement>(tex: string): RefObject<E> {
+  const at = useRef<E>(null);
+  useEffect(() => {
+    let shown = true;
+    void findLate()
+      .then(() => import('katex'))
+      .then(({ default: katex }) => {
+        if (shown && at.current)
+          katex.render(tex, at.current, {
+            throwOnError: false,
+            trust: false,
+            strict: false,
+            maxSize: 20,
+            maxExpand: 200,
+          });
+      });
+    return () => {
+      shown = false;
+    };
+  }, [tex]);
+  return at;
 }
 
 /** Hands the user a file. */
