@@ -158,8 +158,15 @@ const char *page_open(const char *job, const char *sheet, const char *sets, size
     request.checks_warn = true;
     st_status status = st_estimate_create(&request, &estimate, self.errors);
     if (status == ST_OK) {
+        /* What cannot be computed at all is refused before every cell asks for it. */
+        const st_status found = st_estimate_read_many(estimate, NULL, 0, NULL, self.errors);
+        status = found == ST_ERR_LIMIT || found == ST_ERR_MEMORY ? found : ST_OK;
+    }
+    if (status == ST_OK) {
         st_estimate_destroy(engine.estimate);
         engine.estimate = estimate;
+    } else {
+        st_estimate_destroy(estimate);
     }
     return end(&self, status);
 }

@@ -309,6 +309,16 @@ export const cases = {
       });
       return window.steptime.link();
     });
+    const giant = await store(page, () => {
+      const twice = Array.from(
+        { length: 39 },
+        (_, i) =>
+          `  f${i + 1}: {args: {x: 1}, unit: 1, is: "f${i}(x) + f${i}(x + 2.385)", doc: x}\n`,
+      );
+      const sheet = `sheet: mine\ninclude: [li2024]\nfunctions:\n  f0: {args: {x: 1}, unit: 1, is: 2.385*x, doc: x}\n${twice.join('')}cells:\n  T_DP: {override: true, unit: s, is: "f39(p)*1[s]", doc: many}\n`;
+      window.steptime.update({ doc: { job: 'gpt-3b-32x3090', text: null, sets: [], sheet } });
+      return window.steptime.link();
+    });
     for (const fragment of [
       '#s',
       '#sAAAA',
@@ -317,6 +327,7 @@ export const cases = {
       '#other',
       hostile,
       worse,
+      giant,
     ]) {
       const one = await open(address + fragment);
       await one.waitForSelector('.tile.first .number');
