@@ -390,6 +390,26 @@ TEST_WITH(test_gzip, make_errors, drop_errors)
     assert_non_null(strstr(said(*state), "the gzip data are damaged"));
 }
 
+TEST_WITH(test_two_times, make_errors, drop_errors)
+{
+    static const char *const times[] = {"\"ts\":1,\"dur\":2,\"dur\":2.385",
+                                        "\"ts\":23.85,\"dur\":2,\"ts\":1"};
+    for (size_t i = 0; i < 2; i++) {
+        char members[128];
+        (void)snprintf(members, sizeof members, "\"cat\":\"kernel\",\"name\":\"k\",%s", times[i]);
+        const char *text = with_event(members);
+        check_refused(text, "two times under one key: expected one", *state);
+        st_trace *trace = trace_of(text, true, *state);
+        assert_int_equal(trace->left_out, 1);
+        st_trace_destroy(trace);
+    }
+    st_trace *trace = trace_of(with_event("\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1,\"ts\":1.0,"
+                                          "\"dur\":2.385"),
+                               false, *state);
+    assert_int_equal(trace->event_count, 1);
+    st_trace_destroy(trace);
+}
+
 TEST_WITH(test_negative, make_errors, drop_errors)
 {
     const char *text = with_event("\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1,\"dur\":-2.385");

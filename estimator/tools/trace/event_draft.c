@@ -479,11 +479,22 @@ static bool read_phase(st_scan *scan, st_draft *draft)
     return true;
 }
 
+/* Reads a time, which may be given again only as it was before. */
+static bool read_one_time(st_scan *scan, const char *fault, int64_t *time_ns, st_draft *draft,
+                          bool *has_time)
+{
+    const bool again = *has_time;
+    const int64_t before_ns = *time_ns;
+    return read_time(scan, fault, time_ns, draft, has_time) &&
+           (!again || *time_ns == before_ns ||
+            is_wrong(draft, st_scan_place(scan), "two times under one key", "one"));
+}
+
 static bool read_duration(st_scan *scan, st_draft *draft)
 {
     uint64_t start = scan->base + scan->at;
-    if (!read_time(scan, "a duration is too large", &draft->duration_ns, draft,
-                   &draft->has_duration))
+    if (!read_one_time(scan, "a duration is too large", &draft->duration_ns, draft,
+                       &draft->has_duration))
         return false;
     return draft->duration_ns <= LONGEST_NS ||
            is_wrong(draft, st_scan_place_of(scan, (size_t)(start - scan->base)),
@@ -496,7 +507,8 @@ static bool read_member(st_scan *scan, st_draft *draft, key_use use, st_shape_no
     case USE_PHASE:
         return read_phase(scan, draft);
     case USE_START:
-        return read_time(scan, "a time is too large", &draft->start_ns, draft, &draft->has_start);
+        return read_one_time(scan, "a time is too large", &draft->start_ns, draft,
+                             &draft->has_start);
     case USE_DURATION:
         return read_duration(scan, draft);
     case USE_NAME:
