@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 SMALL, MOST_RATIO = 1000, 2.5
-CASES = {"threads": ("idle", "replay", "path"), "streams": ("idle", "path"), "names": ("rank",), "steps": ("summary", "whatif")}
+CASES = {"threads": ("idle", "replay", "path", "rank"), "streams": ("idle", "path"), "names": ("rank",), "steps": ("summary", "whatif")}
 CHANGE = {"whatif": ["--set", "speed.gemm=2"]}
 
 

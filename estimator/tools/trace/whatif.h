@@ -232,9 +232,10 @@ void st_whatif_note_edits(st_whatif *w);
 
 /* Makes a task last `factor` times as long. */
 void st_whatif_scale(st_whatif *w, st_task_id task, double factor);
-/* Whether a task is work of a rank's thread that launches or waits; others only watch, or go on at
- * their own pace. */
-bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_task_id task);
+/* By resource: whether it is a thread of the rank that launches or waits; others only watch, or go
+ * on at their own pace. And whether a task is work of one. */
+const bool *st_whatif_threads(const st_whatif *w, const st_trace_rank *rank);
+bool st_whatif_is_host_work(const st_whatif *w, const bool *threads, st_task_id task);
 bool st_whatif_has_kernel(const st_trace *trace, const char *pattern);
 /* How much longer the patterns make a kernel (an event) last; 0: it is gone. */
 double st_whatif_kernel_factor(const st_whatif *w, const st_trace *trace, size_t event);

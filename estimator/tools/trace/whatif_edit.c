@@ -167,17 +167,21 @@ st_task_id st_whatif_delay_of(const st_whatif *w, st_task_id task)
     return delays ? task - 1 : ST_TASK_NONE;
 }
 
-bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_task_id task)
+const bool *st_whatif_threads(const st_whatif *w, const st_trace_rank *rank)
 {
     const st_graph *graph = w->graph->graph;
-    st_task_view view = st_graph_task(graph, task);
-    if (view.kind != ST_RESOURCE_HOST || strcmp(view.category_name, "host") != 0)
-        return false;
+    bool *threads = st_xalloc(w->arena, st_graph_resource_count(graph) + 1, sizeof *threads);
     for (size_t i = 0; i < rank->thread_count; i++)
-        if (rank->thread_acts[i] &&
-            st_graph_task(graph, rank->threads[i]).resource == view.resource)
-            return true;
-    return false;
+        if (rank->thread_acts[i])
+            threads[st_graph_task(graph, rank->threads[i]).resource] = true;
+    return threads;
+}
+
+bool st_whatif_is_host_work(const st_whatif *w, const bool *threads, st_task_id task)
+{
+    const st_task_view view = st_graph_task(w->graph->graph, task);
+    return threads[view.resource] && view.kind == ST_RESOURCE_HOST &&
+           strcmp(view.category_name, "host") == 0;
 }
 
 void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launches)
@@ -196,9 +200,10 @@ void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launche
     }
     if (w->status == ST_OK && w->values.set[ST_WHATIF_HOST] > 0) {
         const st_graph *graph = h.w->graph->graph;
+        const bool *threads = st_whatif_threads(w, h.rank);
         double speed = h.w->values.set[ST_WHATIF_HOST];
         for (st_task_id i = 0; i < st_graph_task_count(graph); i++)
-            if (st_whatif_is_host_work(h.w, h.rank, i))
+            if (st_whatif_is_host_work(w, threads, i))
                 st_whatif_scale(h.w, i, 1 / speed);
     }
 }
@@ -295,8 +300,9 @@ const double *st_whatif_stretch(st_whatif *w, size_t rank)
             factors[s.repeats->tasks[i]] *= s.parts[p].factor;
     if (w->status == ST_OK) {
         size_t count = st_graph_task_count(s.w->graph->graph);
+        const bool *threads = st_whatif_threads(w, s.rank);
         for (st_task_id task = 0; task < count && s.count > 0; task++) {
-            if (!st_whatif_is_host_work(s.w, s.rank, task))
+            if (!st_whatif_is_host_work(w, threads, task))
                 continue;
             /* The part in whose time a host task ends; parts are in the order of their launches.
              */

@@ -63,10 +63,10 @@ static void list_waits(planner *p)
     p->waits = st_xalloc(w->arena, ranks, sizeof *p->waits);
     for (size_t rank = 0; rank < ranks; rank++) {
         wait_list *list = &p->waits[rank];
-        const st_trace_rank *own = &w->graph->ranks[rank];
+        const bool *threads = st_whatif_threads(w, &w->graph->ranks[rank]);
         for (st_task_id task = 0; task < graph.task_count; task++) {
             int64_t end_ns = st_replay_task(w->replay, task).end_ns;
-            if (waits(&graph, task) && st_whatif_is_host_work(w, own, task))
+            if (waits(&graph, task) && st_whatif_is_host_work(w, threads, task))
                 ST_XAPPEND(w->arena, list->ends_ns, list->count, end_ns);
         }
         st_sort(list->ends_ns, list->count, sizeof *list->ends_ns, st_order_times);
@@ -793,13 +793,15 @@ void st_whatif_rebuild(st_whatif *w, const st_whatif_room *room)
     allocate(&b);
     list_units(&b);
     match_layers(&b);
-    for (size_t rank = 0; rank < b.w->graph->set->count; rank++)
+    for (size_t rank = 0; rank < b.w->graph->set->count; rank++) {
+        const bool *threads = st_whatif_threads(w, &w->graph->ranks[rank]);
         for (st_task_id task = 0; task < b.was.task_count; task++)
-            if (st_whatif_is_host_work(b.w, &b.w->graph->ranks[rank], task)) {
+            if (st_whatif_is_host_work(w, threads, task)) {
                 int64_t end_ns = st_replay_task(b.w->replay, task).end_ns;
                 b.unit[task] = unit_at(&b, rank, end_ns, true);
                 b.group[task] = b.unit[task] != 0;
             }
+    }
     mark_tasks(&b);
     add_names(&b);
     make_groups(&b);
