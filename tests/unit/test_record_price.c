@@ -777,6 +777,22 @@ TEST_WITH(rules_read_structures, make_world, drop_world)
     }
 }
 
+TEST_WITH(kernels_of_ggml_are_known, make_world, drop_world)
+{
+    static const char *const names[] = {
+        "soft_max_f32<true, 0, 0, float>", "mul_mat_f<__half2, 32, 5, 1, false>",
+        "cpy_scalar_contiguous<float, __half>", "void k_get_rows_float<__half, float>"};
+    const world *own = *state;
+    const st_rules *rules = NULL;
+    assert_int_equal(st_rules_load(own->paths, ST_RULES_USUAL, own->arena, &rules, own->errors),
+                     ST_OK);
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        const st_rule *rule = st_rules_find(rules, ST_FORM_KERNEL, names[i]);
+        assert_non_null(rule);
+        assert_false(rule->unknown);
+    }
+}
+
 /* PyTorch's lists of tensors, with and without a number for each: addresses, elements, the numbers,
  * and for each block its tensor and its chunk of that. */
 TEST_WITH(lists_of_tensors_are_counted, make_world, drop_world)
