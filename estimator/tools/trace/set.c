@@ -312,6 +312,14 @@ static st_status add_folder(finder *f, const char *path)
             continue;
         const char *slash = st_ends_in(path, "/") ? "" : "/";
         char *file = st_xprintf(f->arena, "%s%s%s", path, slash, entry->d_name);
+        /* XLA's profiler writes HOST.trace.json.gz from HOST.xplane.pb, with a part of its events.
+         */
+        static const char part[] = ".trace.json.gz";
+        if (st_ends_in(file, part) &&
+            access(
+                st_xprintf(f->arena, "%.*s.xplane.pb", (int)(strlen(file) + 1 - sizeof part), file),
+                F_OK) == 0)
+            continue;
         status = add_file(f, file, true);
     }
     (void)closedir(folder);

@@ -241,8 +241,9 @@ st_status st_trace_no_work(const st_trace *trace, st_severity severity, st_error
                     "the trace has no GPU work" ST_FOUND "%s%s" ST_EXPECTED
                     "events of category kernel, gpu_memcpy or gpu_memset" ST_HINT
                     "record the GPU: ProfilerActivity.CUDA of torch.profiler, nsys --trace=cuda, "
-                    "rocprofv3 --kernel-trace",
-                    text, trace->category_count > LISTED ? ", ..." : "");
+                    "rocprofv3 --kernel-trace%s",
+                    text, trace->category_count > LISTED ? ", ..." : "",
+                    trace->category_count > 0 ? "" : "; of JAX and TensorFlow give HOST.xplane.pb");
     return ST_ERR_VALUE;
 }
 
