@@ -124,11 +124,12 @@ if unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces' 2>/dev/null; t
     bare=(-Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"' sh "$own")
     apart=(estimate llama3-8b-8xh100 --isolate --path tree --set parallel.tp=2 --set parallel.dp=4
         --set parallel.sequence_parallel=false)
-    expect 0 '; not available here: read-only files, no access to other processes' "${bare[@]}" \
+    lacks='read-only files, no access to other processes'
+    expect 0 "; not available here: $lacks" "${bare[@]}" \
         plugin check bad-good --path tree
-    expect 0 'The isolation of plugins lacks here: read-only files, no access to other processes' "${bare[@]}" \
+    expect 0 "The isolation of plugins lacks here: $lacks" "${bare[@]}" \
         plugin list --path tree
-    expect 1 'this system cannot isolate plugins in full: it lacks read-only files, no access to other processes' \
+    expect 1 "this system cannot isolate plugins in full: it lacks $lacks" \
         "${bare[@]}" estimate llama3-8b-8xh100 --isolate=strict --path tree
     expect 0 'bad-good' "${bare[@]}" "${apart[@]}" --refine bad-good
     expect 1 "'bad-crash' refuses: it crashed: signal 6" "${bare[@]}" "${apart[@]}" \

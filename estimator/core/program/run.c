@@ -291,7 +291,7 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
     if (slow != NULL && failures != NULL)
         memcpy(kept, failures, rows * sizeof *kept);
     unsigned passes = slow != NULL ? MOST_PASSES : 1;
-    while (!run_steps(workspace, targets, first_row, rows, passes > 1)) {
+    while (!run_steps(workspace, targets, first_row, rows, passes > 1) && slow != NULL) {
         passes = slow->catch_up(slow->self) ? passes - 1 : 1;
         if (failures != NULL)
             memcpy(failures, kept, rows * sizeof *kept);
