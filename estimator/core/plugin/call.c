@@ -195,7 +195,6 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
         return ST_ERR_PROVIDER;
     st_memo_call call;
     call.asked_count = 0;
-    (void)st_plugin_catch_up(NULL);
     st_call_memo *memo = st_remote_memo(instance->remote);
     (void)st_call_memo_begin(memo, &call, provider, shown->argument_count, columns, rows);
     const size_t count = call.asked_count;
@@ -204,6 +203,7 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
         return ST_OK;
     }
     st_status status = ST_ERR_PROVIDER;
+    (void)st_plugin_catch_up(NULL);
     st_remote_lane *lane = st_remote_take(instance->remote);
     lane->kind = ST_ISOLATE_EVALUATE;
     lane->provider = (uint32_t)provider;
