@@ -69,7 +69,7 @@ static const char *copy_answer(st_arena *arena, const st_remote_lane *lane, size
     return st_arena_copy(arena, lane->text, *length);
 }
 
-/* What an answer says beside its values. */
+/* Hands on what an answer says in words. */
 static st_status take_words(const st_plugin_instance *instance, const st_remote_lane *lane)
 {
     if (lane->text_length == 0)
