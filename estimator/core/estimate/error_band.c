@@ -146,7 +146,8 @@ static st_status find_site(const st_paths *paths, const st_sheet *sheet, const s
     base.stack = st_read_text(&reader, kind->site, "of", "");
     base.site = NULL;
     const double rows = read_number(&reader, kind->site, "rows", 1e9);
-    const double share = fmin(fabs(rows), ROWS_OF_A_BAND) / ROWS_OF_A_BAND;
+    const bool is_checked = fabs(rows) > 1; /* a run alone corrects, none is left to check */
+    const double share = is_checked ? fmin(fabs(rows), ROWS_OF_A_BAND) / ROWS_OF_A_BAND : 0;
     const double median = read_number(&reader, kind->site, "median", 1e3);
     const double nine_of_ten = read_number(&reader, kind->site, "nine_of_ten", 1e3);
     const double bias = read_number(&reader, kind->site, "bias", 1e3);
@@ -154,10 +155,12 @@ static st_status find_site(const st_paths *paths, const st_sheet *sheet, const s
         reader.status = st_error_band_find(paths, sheet, &base, arena, band, errors);
     if (reader.status != ST_OK)
         return reader.status;
-    const double most = band->nine_of_ten > 0 ? band->nine_of_ten : floor_of_none;
+    const double least = is_checked && band->nine_of_ten > 0 ? 0 : floor_of_none;
+    const double most = fmax(band->nine_of_ten, least);
     band->site_rows = (size_t)fabs(rows);
     band->has_table = true;
-    band->median = share * median + (1 - share) * (band->rows > 0 ? band->median : most / 2);
+    band->median =
+        share * median + (1 - share) * (band->rows > 0 && is_checked ? band->median : most / 2);
     band->nine_of_ten = share * nine_of_ten + (1 - share) * most;
     band->bias = share * bias;
     return ST_OK;
@@ -210,9 +213,9 @@ const char *st_error_band_text(const st_error_band *band, st_arena *arena)
         return st_arena_printf(
             arena,
             "within %.0f %% (median) and %.0f %% (9 of 10): %zu run%s of this site corrected the "
-            "stack%s%s%s",
+            "stack%s%s%s%s",
             100.0 * band->median, 100.0 * band->nine_of_ten, band->site_rows,
-            band->site_rows == 1 ? "" : "s",
+            band->site_rows == 1 ? "" : "s", band->site_rows == 1 ? " and no other checks it" : "",
             band->site_rows >= ROWS_OF_A_BAND ? "" : "; too few for a band, which counts rows of ",
             band->site_rows >= ROWS_OF_A_BAND ? ""
             : has_stack                       ? kind->stack

@@ -107,6 +107,8 @@ st_status cli_measured_log(cli_run *run, const st_measured_request *request, con
     st_measured_request with = rest;
     const char **sets = NULL;
     size_t count = 0;
+    bool is_single_step = false;
+    asked.is_single_step = &is_single_step;
     asked.sets = keys_of_jobs(run, request, &asked.set_count);
     st_status status = asked.sets != NULL && rest.sets != NULL ? ST_OK : ST_ERR_MEMORY;
     if (status == ST_OK)
@@ -152,6 +154,7 @@ st_status cli_measured_log(cli_run *run, const st_measured_request *request, con
     st_errors_leave(run->errors, &scope);
     if (status == ST_OK) {
         measured->file = text->file;
+        measured->is_single_step = is_single_step;
         measured->rows[0].id = st_last_part(text->file, '/');
     }
     return status;
@@ -163,6 +166,16 @@ st_status cli_save_site(cli_run *run, const st_site *site, const char *file)
     if (site->term_count == 0)
         return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = file},
                        "no constant explains the difference: no stack to save");
+    if (!site->is_explained)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = file},
+                       "no term explains the difference within its prior: no stack to save" ST_HINT
+                       "check the cluster, the keys of the job and the steps of the log");
+    for (size_t i = 0; i < site->run_count; i++)
+        if (site->runs[i]->is_single_step)
+            return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = file},
+                           "%s has a single step, which may be warm-up: no stack to save" ST_HINT
+                           "give a log with more steps",
+                           site->runs[i]->rows[0].id);
     const char *name = st_last_part(file, '/');
     st_site_write(site, name, &buffer);
     if (site->run_count == 1)

@@ -501,7 +501,8 @@ static st_status run_jobs(validation *verb)
         job_status = job_status == ST_OK ? job : job_status;
     }
     return job_status == ST_OK && run_count > 0
-               ? st_site_of(runs, run_count, verb->run->arena, &verb->site, verb->run->errors)
+               ? st_site_of(verb->run->paths, runs, run_count, verb->run->arena, &verb->site,
+                            verb->run->errors)
                : job_status;
 }
 

@@ -58,6 +58,7 @@ typedef struct st_measured {
     const char **notes;            /* defaults that replace blank fields */
     size_t *note_rows;
     size_t note_count;
+    bool is_single_step;              /* of a log, which may be warm-up */
     bool are_trials;                  /* nobody reads why rows are left out */
     const char *fits;                 /* the cell that says whether memory suffices; NULL: none */
     const st_provider_list *variants; /* providers: one list per order of ranks */

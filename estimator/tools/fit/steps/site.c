@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "fit/steps/stats.h"
 #include "steptime/keys.h"
+#include "steptime/tool/input_files.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/job_keys.h"
 
@@ -18,6 +19,8 @@ enum { SIDE = 24, FACTORS = 2 * SIDE + 1, TERMS_MAX = 400 };
 #define STEP         1.0905077326652577 /* 2^(1/8) */
 #define LEAST_EFFECT 1e-4               /* of 10 % more: a term that explains nothing */
 #define ALIKE        0.005              /* of what two terms leave of an error */
+#define PRIOR_LIMIT  3                  /* standard deviations that a correction may take */
+#define NOISE        0.08               /* of a step, as in docs/fits/modern.yaml */
 
 typedef struct trial_term {
     size_t input;
@@ -25,7 +28,60 @@ typedef struct trial_term {
     double *times; /* times[run * FACTORS + k] */
     double best;   /* factor for all runs, as a power of STEP */
     double left;   /* root mean square of the errors' logarithms */
+    double sd;     /* of its prior */
 } trial_term;
+
+/* Standard deviations of priors, the widest of a constant that a file of constants lists. */
+typedef struct priors {
+    const st_yaml_node **maps; /* fit.constants of each file */
+    size_t count;
+    double widest; /* of all constants: a constant without a prior has this one */
+} priors;
+
+static double sd_of(const priors *known, const char *key)
+{
+    double sd = 0;
+    for (size_t k = 0; k < known->count; k++)
+        for (size_t i = 0; i < known->maps[k]->count; i++) {
+            const st_yaml_node *named = st_yaml_get(known->maps[k]->items[i], "key");
+            const st_yaml_node *node = st_yaml_get(known->maps[k]->items[i], "sd");
+            const char *name = named != NULL ? named->text : known->maps[k]->keys[i];
+            double value = 0;
+            if (node != NULL && node->text != NULL && (key == NULL || strcmp(name, key) == 0) &&
+                st_number_parse(node->text, strlen(node->text), (st_place){0}, &value, NULL) ==
+                    ST_OK)
+                sd = fmax(sd, value);
+        }
+    return sd > 0 ? sd : known->widest;
+}
+
+static st_status read_priors(const st_paths *paths, const char *sheet, st_arena *arena,
+                             priors *known, st_errors *errors)
+{
+    const st_path_entry *entries = NULL;
+    size_t count = 0;
+    st_status status = st_paths_list(paths, ST_FOLDER_CONSTANTS, arena, &entries, &count, errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        const st_yaml_node *root = NULL;
+        status =
+            st_paths_read_yaml(paths, ST_FOLDER_CONSTANTS, entries[i].name, arena, &root, errors);
+        const st_yaml_node *fit = status == ST_OK ? st_yaml_get(root, "fit") : NULL;
+        const st_yaml_node *of = st_yaml_get(fit, "sheet");
+        const st_yaml_node *map = st_yaml_get(fit, "constants");
+        if (of != NULL && map != NULL && of->text != NULL && strcmp(of->text, sheet) == 0 &&
+            !ST_APPEND(arena, known->maps, known->count, map))
+            return ST_ERR_MEMORY;
+    }
+    known->widest = sd_of(known, NULL);
+    return status;
+}
+
+/* By a change that the prior allows, and but for the noise of a step. */
+static bool explains(const trial_term *term)
+{
+    return term->left <= NOISE &&
+           (term->sd == 0 || fabs(term->best) * log(STEP) <= PRIOR_LIMIT * term->sd);
+}
 
 /* What a stack may give and a fit may move; a factor on the whole step explains nothing. */
 static bool may_vary(const st_sheet_input *input)
@@ -129,13 +185,15 @@ static double best_power(const trial_term *term, const st_measured *const *runs,
     return best;
 }
 
-/* What is left decides, and where that is alike the smaller change. */
+/* First terms that explain; what is left decides, and where that is alike the smaller change. */
 static int compare_terms(const void *left, const void *right)
 {
     const trial_term *a = left;
     const trial_term *b = right;
     const double steps = round(a->left / ALIKE) - round(b->left / ALIKE);
     const double change = fabs(a->best) - fabs(b->best);
+    if (explains(a) != explains(b))
+        return explains(a) ? -1 : 1;
     return steps < 0 ? -1 : steps > 0 ? 1 : change < 0 ? -1 : change > 0 ? 1 : 0;
 }
 
@@ -145,6 +203,7 @@ static st_site_term describe(const trial_term *term, const st_measured *const *r
     st_site_term made = {.key = term->key,
                          .before = before,
                          .factor = pow(STEP, term->best),
+                         .sd = term->sd,
                          .mean_left = term->left};
     made.after = before * made.factor;
     made.effect = time_at(term->times, log(1.1) / log(STEP)) / runs[0]->rows[0].estimate - 1;
@@ -176,10 +235,11 @@ static st_status leave_out(const trial_term *term, st_arena *arena, st_site *sit
     return ST_OK;
 }
 
-st_status st_site_of(const st_measured *const *runs, size_t count, st_arena *arena, st_site *site,
-                     st_errors *errors)
+st_status st_site_of(const st_paths *paths, const st_measured *const *runs, size_t count,
+                     st_arena *arena, st_site *site, st_errors *errors)
 {
     size_t input_count = 0;
+    priors known = {0};
     *site = (st_site){.runs = runs, .run_count = count, .stack = ""};
     if (count == 0)
         return ST_OK;
@@ -189,12 +249,15 @@ st_status st_site_of(const st_measured *const *runs, size_t count, st_arena *are
     site->stack = stack != NULL ? stack->name : "";
     trial_term *terms = st_arena_alloc(arena, TERMS_MAX, sizeof *terms);
     size_t term_count = 0;
-    st_status status = terms != NULL ? ST_OK : ST_ERR_MEMORY;
+    st_status status =
+        terms != NULL ? read_priors(paths, st_sheet_name(runs[0]->sheet), arena, &known, errors)
+                      : ST_ERR_MEMORY;
     for (size_t i = 0; i < input_count && status == ST_OK && term_count < TERMS_MAX; i++)
         if (may_vary(&inputs[i]) && runs[0]->inputs[i] > 0)
             terms[term_count++] =
                 (trial_term){.input = i,
                              .key = inputs[i].from,
+                             .sd = sd_of(&known, inputs[i].from),
                              .times = st_arena_alloc(arena, count * FACTORS, sizeof *terms->times)};
     if (st_arena_failed(arena))
         return ST_ERR_MEMORY;
@@ -215,6 +278,7 @@ st_status st_site_of(const st_measured *const *runs, size_t count, st_arena *are
     if (status != ST_OK)
         return st_arena_failed(arena) ? ST_ERR_MEMORY : status;
     qsort(terms, term_count, sizeof *terms, compare_terms);
+    site->is_explained = term_count > 0 && explains(&terms[0]);
     for (size_t i = 0; i < term_count && i < ST_SITE_TERMS; i++)
         site->terms[site->term_count++] = describe(&terms[i], runs, count);
     return term_count > 0 ? leave_out(&terms[0], arena, site) : ST_OK;
@@ -229,11 +293,13 @@ static const st_type *type_of(const st_site *site, const char *key)
 
 void st_site_put(const st_site *site, st_node *root)
 {
-    const st_table_column columns[] = {{.title = "terms that explain it", .ink = ST_INK_NAME},
-                                       ST_COLUMN_NUMBER("now"),
-                                       ST_COLUMN_NUMBER("needed"),
-                                       ST_COLUMN_CHANGE("step for 10 % more", 1),
-                                       ST_COLUMN_CHANGE("error left", 1)};
+    const st_table_column columns[] = {
+        {.title = site->is_explained ? "terms that explain it" : "nearest terms",
+         .ink = ST_INK_NAME},
+        ST_COLUMN_NUMBER("now"),
+        ST_COLUMN_NUMBER("needed"),
+        ST_COLUMN_CHANGE("step for 10 % more", 1),
+        ST_COLUMN_CHANGE("error left", 1)};
     st_node *map = st_put_map(root, "site");
     st_node *list = st_put_list(map, "terms");
     char text[2][ST_QUANTITY_TEXT];
@@ -256,8 +322,20 @@ void st_site_put(const st_site *site, st_node *root)
         st_put_number(node, "left", term->left);
         st_table_show(table, node, "key,now,needed,effect,left");
     }
-    st_say(map, "A step time alone does not say which: each would explain it, the first one with "
-                "the least change.\n");
+    const st_row *row = &site->runs[0]->rows[0];
+    const st_site_term *first = &site->terms[0];
+    st_put_bool(map, "explained", site->is_explained);
+    if (!site->is_explained)
+        st_say(map,
+               "No term explains the difference of %+.1f %%: the nearest, %s, would change by a "
+               "factor of %.3g and leave %.0f %%; its prior allows %.3g to %.3g, the noise of a "
+               "step %.0f %%.\n",
+               100 * (row->estimate / row->measured - 1), first->key, first->factor,
+               100 * fabs(first->left), exp(-PRIOR_LIMIT * first->sd), exp(PRIOR_LIMIT * first->sd),
+               100 * NOISE);
+    else
+        st_say(map, "A step time alone does not say which: each would explain it, the first one "
+                    "with the least change.\n");
 }
 
 void st_site_write(const st_site *site, const char *name, st_buffer *buffer)

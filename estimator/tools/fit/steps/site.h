@@ -20,6 +20,7 @@ typedef struct st_site_term {
     double before;    /* base units, in the first run */
     double after;     /* the same after the change */
     double factor;    /* after over before */
+    double sd;        /* of the prior's logarithm */
     double effect;    /* change of the step for 10 % more, in the first run */
     double left;      /* largest error after the change, a share */
     double mean_left; /* root mean square of what is left of log(estimated/measured) */
@@ -34,11 +35,13 @@ typedef struct st_site {
     double median; /* of errors of runs left out while the others fit the first term */
     double nine_of_ten;
     double bias;
+    bool is_explained; /* a term does, by a change that its prior allows */
 } st_site;
 
-/* Of runs that were estimated. Without a term that explains anything there is none. */
-st_status st_site_of(const st_measured *const *runs, size_t count, st_arena *arena, st_site *site,
-                     st_errors *errors) ST_NODISCARD;
+/* Of runs that were estimated. Without a term that explains anything there is none. The priors are
+ * those of the files of constants at `paths` that are of the runs' sheet. */
+st_status st_site_of(const st_paths *paths, const st_measured *const *runs, size_t count,
+                     st_arena *arena, st_site *site, st_errors *errors) ST_NODISCARD;
 
 /* The member `site`, a map. */
 void st_site_put(const st_site *site, st_node *root);

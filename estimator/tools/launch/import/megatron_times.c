@@ -546,6 +546,8 @@ void megatron_put_time(megatron_run *run)
     note_trend(run, times, count);
     double median = median_of(times, count);
     note_scatter(run, times, count, median);
+    if (run->time_count == 1 && run->draft->request->is_single_step != NULL)
+        *run->draft->request->is_single_step = true;
     if (run->time_count == 1)
         warn(run, run->times[0].line, "a single step has a time, which may include warm-up");
     st_draft_put(
