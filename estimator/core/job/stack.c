@@ -275,6 +275,14 @@ static st_stack_choice default_stack(st_loader *loader)
     return (st_stack_choice){.name = search.name, .place = search.place};
 }
 
+/* {base: NAME, release: RELEASE} says as much as NAME@RELEASE; further keys make another stack. */
+static const char *name_of_map(const st_yaml_node *map)
+{
+    const st_yaml_node *base = st_yaml_get(map, "base");
+    const size_t own = st_yaml_get(map, "release") != NULL ? 2 : 1;
+    return base != NULL && st_sourced_is_scalar(base) && map->count == own ? base->text : "inline";
+}
+
 void st_loader_apply_stack(st_loader *loader)
 {
     const bool is_default = loader->stack.name == NULL && loader->stack.node == NULL;
@@ -286,7 +294,7 @@ void st_loader_apply_stack(st_loader *loader)
         st_note(&loader->status, st_out_of_memory(loader->errors));
         return;
     }
-    *stack = (st_stack){.name = choice.name != NULL ? choice.name : "inline",
+    *stack = (st_stack){.name = choice.name != NULL ? choice.name : name_of_map(choice.node),
                         .is_default = is_default,
                         .place = choice.place};
     st_loader inner = *loader;

@@ -22,7 +22,8 @@ typedef struct import_options {
 #define ROW_SET                                                                                    \
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
               "set a key of the job, overriding the source; may be repeated",                      \
-              .word = CLI_WORD_KEY, .common = true)
+              .word = CLI_WORD_KEY, .common = true),                                               \
+        CLI_ROW_STACK
 
 #define ROW_STRICT                                                                                 \
     CLI_FLAG(import_options, strict, "strict",                                                     \

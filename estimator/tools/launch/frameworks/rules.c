@@ -98,6 +98,7 @@ bool fw_is_carried(st_framework framework, const char *key)
 {
     static const char *const carried[] = {
         ST_KEY_NAME,
+        ST_KEY_STACK_RELEASE,
         ST_KEY_SHEET,
         ST_KEY_REFINE,
         ST_KEY_ISOLATE,

@@ -171,6 +171,20 @@ static bool is_of_model(const st_draft *draft, const char *path)
     return draft->request->model != NULL && behind(path, ST_KEY_MODEL ".") != NULL;
 }
 
+/* One form of all that the request may have: "stack=NAME@RELEASE". */
+static void name_stack(st_draft *draft)
+{
+    const char *name = st_job_section_name(draft->given, ST_KEY_STACK);
+    const char *release = draft->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))].text;
+    bool is_asked = release != NULL;
+    for (size_t i = 0; i < draft->file_count; i++)
+        is_asked = is_asked || behind(draft->files[i], ST_KEY_STACK "=") != NULL;
+    if (is_asked && name != NULL)
+        put_assignment(draft->files, &draft->file_count,
+                       st_draft_text(draft, ST_KEY_STACK "=%s%s%s", name,
+                                     release != NULL ? "@" : "", st_or_none(release)));
+}
+
 st_status st_draft_start(st_draft *draft, const st_import_request *request, st_arena *arena,
                          st_errors *errors)
 {
@@ -223,6 +237,8 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
         if (value->origin == ST_ORIGIN_FILE && is_of_model(draft, keys[i].path))
             draft->values[i] = (st_draft_value){.text = value->text, .origin = "--model"};
     }
+    if (draft->status == ST_OK)
+        name_stack(draft);
     return draft->status;
 }
 

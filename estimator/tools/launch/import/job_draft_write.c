@@ -212,16 +212,19 @@ st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
         st_comment_write(draft->notes[i], buffer);
     }
     write_missing(draft, buffer);
+    bool is_stack_named = false; /* then its release is part of the name */
     for (size_t i = 0; i < draft->file_count; i++) {
         size_t length = strcspn(draft->files[i], "=");
         st_buffer_printf(buffer, "%.*s: ", (int)length, draft->files[i]);
         st_buffer_quoted(buffer, "", draft->files[i] + length + 1, "\n");
+        is_stack_named = is_stack_named || strncmp(draft->files[i], ST_KEY_STACK "=", 6) == 0;
     }
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     draft_writer writer = {.draft = draft, .buffer = buffer};
     for (size_t i = 0; i < count; i++)
-        if (draft->values[i].text != NULL) {
+        if (draft->values[i].text != NULL &&
+            !(is_stack_named && strcmp(keys[i].path, ST_KEY_STACK_RELEASE) == 0)) {
             size_t indent = open_sections(&writer, keys[i].path);
             const st_key *key = &keys[i];
             const st_draft_value *value = &draft->values[i];
