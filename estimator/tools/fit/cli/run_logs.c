@@ -53,13 +53,13 @@ static const char **keys_of_jobs(cli_run *run, const st_measured_request *reques
     for (size_t i = 0; keys != NULL && i < request->set_count; i++) {
         st_assignment read;
         if (st_assignment_read(request->sets[i], run->arena, &read) &&
-            st_key_find(read.key) != NULL)
+            (st_key_find(read.key) != NULL || strcmp(read.key, ST_KEY_MODEL) == 0))
             keys[(*count)++] = request->sets[i];
     }
     return keys;
 }
 
-/* A time that --set gives is in the job of the importer; no formula reads it. */
+/* A time or a model that --set gives is in the job of the importer. */
 static st_measured_request without_time(cli_run *run, const st_measured_request *request)
 {
     st_measured_request rest = *request;
@@ -68,7 +68,8 @@ static st_measured_request without_time(cli_run *run, const st_measured_request 
     rest.set_count = 0;
     for (size_t i = 0; sets != NULL && i < request->set_count; i++)
         if (strncmp(request->sets[i], ST_KEY_MEASURED_STEP_TIME "=",
-                    sizeof ST_KEY_MEASURED_STEP_TIME) != 0)
+                    sizeof ST_KEY_MEASURED_STEP_TIME) != 0 &&
+            strncmp(request->sets[i], ST_KEY_MODEL "=", sizeof ST_KEY_MODEL) != 0)
             sets[rest.set_count++] = request->sets[i];
     return rest;
 }

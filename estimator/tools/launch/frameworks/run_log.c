@@ -442,6 +442,38 @@ static st_status take_yaml(log_reader *reader)
                       : ST_OK;
 }
 
+/* The name that a framework gives an argument of Megatron; NULL: none. */
+static const char *name_in(const log_option *options, size_t count, const char *argument)
+{
+    for (size_t i = 0; i < count; i++)
+        for (const char *at = options[i].option; at != NULL; at = strstr(at, " --")) {
+            size_t same = 0;
+            at += strspn(at, " -");
+            while (at[same] != '\0' && argument[same] == (at[same] == '-' ? '_' : at[same]))
+                same++;
+            if (argument[same] == '\0' && (at[same] == '\0' || at[same] == ' '))
+                return options[i].name + (options[i].name[0] == '.' ? 1 : 0);
+        }
+    return NULL;
+}
+
+static const char *maxtext_name(const char *argument)
+{
+    return name_in(maxtext, ST_COUNT(maxtext), argument);
+}
+
+static const char *nemo_name(const char *argument)
+{
+    return name_in(nemo, ST_COUNT(nemo), argument);
+}
+
+/* A configuration of DeepSpeed has no model. */
+static const char *no_name(const char *argument)
+{
+    (void)argument;
+    return NULL;
+}
+
 /* Options for one parameter, in the line where it is. */
 static void put_options(log_reader *reader, const log_option *options, size_t count,
                         const char *name, const char *value)
@@ -635,6 +667,10 @@ static st_status import_log(log_reader *reader, st_buffer *job)
     with.length = reader->text.length;
     with.log = &times;
     with.what = marks[reader->mark].what;
+    with.name_of = kind == LOG_PARAMS                             ? maxtext_name
+                   : framework == ST_DEEPSPEED                    ? no_name
+                   : kind == LOG_YAML && framework == ST_MEGATRON ? nemo_name
+                                                                  : NULL;
     with.carried = reader->carried;
     with.carried_count = reader->carried_count;
     return st_framework_import(framework, &with, job, reader->errors);

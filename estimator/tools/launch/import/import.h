@@ -30,8 +30,9 @@ typedef struct st_import_request {
     const char *const *carried;
     size_t carried_count;
     const struct st_import_request *log; /* has the times of the steps; NULL: the text itself */
-    bool *is_single_step;                /* set where one step alone has a time; NULL: not asked */
-    const char *what;                    /* the text is, for the title of the job; NULL: its own */
+    const char *(*name_of)(const char *argument); /* the source's own; NULL: Megatron's */
+    bool *is_single_step; /* set where one step alone has a time; NULL: not asked */
+    const char *what;     /* the text is, for the title of the job; NULL: its own */
     struct st_node
         *report; /* takes the job as data, and every key of the source; NULL: not asked */
 } st_import_request;

@@ -123,6 +123,8 @@ static bool is_key_set(st_draft *draft, const char *set)
         put_assignment(draft->files, &draft->file_count, set);
     else if (strncmp(read.key, ST_KEY_CONSTANTS ".", 10) == 0)
         put_assignment(draft->constants, &draft->constant_count, set + strspn(set, " ") + 10);
+    else if (strcmp(read.key, ST_KEY_MODEL) == 0)
+        draft->has_model = true;
     else if (st_section_find(read.key) != NULL)
         return refuse_section(draft, read.key);
     return true; /* the loader reports what is wrong with others */
@@ -168,7 +170,7 @@ static bool is_users(const st_draft *draft, const char *path)
 /* Whether the model of the request says a key, by its value or by silence. */
 static bool is_of_model(const st_draft *draft, const char *path)
 {
-    return draft->request->model != NULL && behind(path, ST_KEY_MODEL ".") != NULL;
+    return draft->has_model && behind(path, ST_KEY_MODEL ".") != NULL;
 }
 
 /* One form of all that the request may have: "stack=NAME@RELEASE". */
@@ -218,7 +220,8 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
     /* A job of assignments alone: the loader checks them as everywhere. */
     if (draft->cluster != NULL)
         sets[count++] = st_draft_text(draft, ST_KEY_CLUSTER "=%s", draft->cluster);
-    if (request->model != NULL)
+    draft->has_model = request->model != NULL;
+    if (draft->has_model)
         sets[count++] = st_draft_text(draft, ST_KEY_MODEL "=%s", request->model);
     for (size_t i = 0; i < carried_count; i++)
         if (!is_replaced(draft, request->carried[i]))

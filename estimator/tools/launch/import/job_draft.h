@@ -41,6 +41,7 @@ typedef struct st_draft {
     size_t constant_count;
     const char **files; /* "SECTION=NAME" of other sections */
     size_t file_count;
+    bool has_model;      /* named by the request, in place of the source's */
     st_source_key *keys; /* of the source, for a report */
     size_t key_count;
 } st_draft;

@@ -141,10 +141,16 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
     uint64_t value = 0;
     if (megatron_read_count(run, name, &value))
         st_draft_put_count(run->draft, path, megatron_line_of(run, name), value, name);
-    else if (!megatron_is_given(run, name) && !st_draft_is_given(run->draft, path))
+    else if (!megatron_is_given(run, name) && !st_draft_is_given(run->draft, path)) {
+        const st_import_request *request = run->draft->request;
+        const char *own = request->name_of != NULL ? request->name_of(name) : name;
         ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
-                "argument '%s' is missing" ST_HINT "set it with --set %s=...%s", name, path,
-                strncmp(path, ST_KEY_MODEL ".", 6) == 0 ? ", or name the model with --model" : "");
+                "%s'%s' is missing" ST_HINT "set it with --set %s=...%s",
+                own != NULL ? "argument " : "", own != NULL ? own : path, path,
+                strncmp(path, ST_KEY_MODEL ".", 6) == 0
+                    ? ", or name the model with --set " ST_KEY_MODEL "=NAME"
+                    : "");
+    }
     return st_draft_count(run->draft, path);
 }
 
