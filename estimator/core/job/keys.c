@@ -80,7 +80,7 @@ const double st_above_zero = ABOVE_ZERO;
 static const st_key keys[] = {
     TEXT("name", NULL, "name of the job in reports; default: the file's name"),
     TEXT("stack.release", NULL,
-         "release of the stack, or a date such as 2026-02 for the newest of that month, which "
+         "release of the stack, or a date such as 2026-02 or 2026 for the newest until then, which "
          "`stack: NAME@RELEASE` gives as well; default: the newest"),
     TEXT("sheet", "megatron", "the sheet that estimates the job, by name or path"),
     TEXT("refine", NULL,

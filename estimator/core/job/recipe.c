@@ -37,8 +37,12 @@ static bool is_release(const char *text)
 
 bool st_release_is_date(const char *text)
 {
-    return strlen(text) == 7 && strspn(text, "0123456789") == 4 && text[4] == '-' &&
-           strspn(text + 5, "0123456789") == 2;
+    const size_t digits = strspn(text, "0123456789");
+    if (digits != 4 || text[0] != '2')
+        return false;
+    const unsigned long month = text[4] == '-' ? strtoul(text + 5, NULL, 10) : 0;
+    return text[4] == '\0' ||
+           (strlen(text) == 7 && strspn(text + 5, "0123456789") == 2 && month >= 1 && month <= 12);
 }
 
 /* Months to a date, or to a release that is named after its year and month, such as 26.02.01. */
@@ -47,6 +51,12 @@ static unsigned long month_of(const char *text)
     char *end = NULL;
     const unsigned long year = strtoul(text, &end, 10);
     return (year < 100 ? year + 2000 : year) * 12 + (*end != '\0' ? strtoul(end + 1, NULL, 10) : 0);
+}
+
+/* The last month of a date that is asked for, which a year may be. */
+static unsigned long last_month_of(const char *date)
+{
+    return month_of(date) + (date[4] == '\0' ? 12 : 0);
 }
 
 /* "26.02.01", or "26.1 2026-01" if its name is no date: cuts the date off. */
@@ -93,10 +103,33 @@ static size_t nearest_release(const char *const *names, const char *const *dates
 {
     size_t nearest = 0;
     for (size_t i = 1; i < count; i++)
-        if (st_release_is_date(asked) ? month_of(dates[i]) <= month_of(asked)
+        if (st_release_is_date(asked) ? month_of(dates[i]) <= last_month_of(asked)
                                       : st_release_compare(names[i], asked) <= 0)
             nearest = i;
     return nearest;
+}
+
+/* What counts in place of a release or a date that none has. */
+static void note_release(const st_loader *loader, const char *asked, const char *known,
+                         const char *date, bool is_last)
+{
+    const st_place place =
+        loader->asked->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))].place;
+    const bool is_date = st_release_is_date(asked);
+    const int order = !is_date                                ? st_release_compare(known, asked)
+                      : month_of(date) > last_month_of(asked) ? 1
+                      : month_of(date) < month_of(asked)      ? -1
+                                                              : 0;
+    /* A date between two releases has the older one; one behind the last may miss a newer. */
+    const bool is_late = is_date && order < 0 && is_last;
+    if (order > 0 || is_late || (order < 0 && !is_date))
+        st_report(loader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "release %s of stack %s is unknown; the %s, %s, counts", asked,
+                  loader->reading_stack->name,
+                  order > 0 ? "oldest"
+                  : is_late ? "newest"
+                            : "last that is not newer",
+                  known);
 }
 
 void st_loader_read_releases(st_loader *loader, const st_yaml_node *node)
@@ -121,15 +154,11 @@ void st_loader_read_releases(st_loader *loader, const st_yaml_node *node)
     if (asked != NULL && !is_release(asked) && !st_release_is_date(asked)) {
         ST_NOTE(loader, ST_ERR_VALUE, given->place,
                 "stack.release" ST_FOUND "'%s'" ST_EXPECTED
-                "numbers and dots, such as %s, or a date such as 2026-02",
+                "numbers and dots, such as %s, or a date such as 2026-02 or 2026",
                 asked, names[known]);
     } else if (asked != NULL) {
         known = nearest_release(names, dates, count, asked);
-        if (st_release_is_date(asked) ? month_of(dates[known]) > month_of(asked)
-                                      : st_release_compare(names[known], asked) != 0)
-            st_report(loader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, given->place,
-                      "release %s of stack %s is unknown; the nearest, %s, counts", asked,
-                      loader->reading_stack->name, names[known]);
+        note_release(loader, asked, names[known], dates[known], known + 1 == count);
     }
     st_job_value *release = &loader->job->values[index];
     release->text = names[known];

@@ -316,11 +316,13 @@ void st_loader_apply_stack(st_loader *loader)
     loader->status = inner.status;
     const st_job_value *release =
         &loader->job->values[st_key_index(st_key_find(ST_KEY_STACK_RELEASE))];
+    /* A date of its own is a fact of the run, which other stacks of a comparison may know. */
+    const bool is_with_name =
+        release->place.file == choice.place.file && release->place.line == choice.place.line;
     if (release->text != NULL && stack->release == NULL && loader->status == ST_OK &&
-        !st_release_is_date(release->text)) /* a date is a fact of the run, not of the stack */
-        ST_NOTE(loader, ST_ERR_VALUE, release->place,
-                "stack %s has no releases" ST_FOUND "'%s'" ST_EXPECTED "the name alone",
-                stack->name, release->text);
+        (is_with_name || !st_release_is_date(release->text)))
+        st_report(loader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, release->place,
+                  "stack %s has no releases; %s changes nothing", stack->name, release->text);
     fill_keys(loader, inner.job, stack);
     const st_job *values = inner.job;
     for (size_t i = 0; i < values->constant_count; i++) {
