@@ -87,22 +87,6 @@ static bool emit_instructions(st_emitter *emitter)
 
 /* --- registers ------------------------------------------------------------------------------- */
 
-void st_instruction_visit(const st_program *program, const st_instruction *instruction,
-                          void (*visit)(void *context, uint32_t slot), void *context)
-{
-    if (instruction->op == ST_OP_CALL) {
-        const st_program_call *call = &program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++)
-            visit(context, call->arguments[i]);
-        return;
-    }
-    visit(context, instruction->a);
-    if (instruction->op >= ST_OP_ADD)
-        visit(context, instruction->b);
-    if (instruction->op == ST_OP_SELECT)
-        visit(context, instruction->c);
-}
-
 typedef struct st_allocator {
     st_program *program;
     size_t *last_use;    /* per slot: index of the last instruction that reads it, plus one */

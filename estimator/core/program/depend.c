@@ -1,8 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depends on a provider; see program.h. */
+/* What instructions read, and what depends on a provider; see program.h. */
 #include "program/instructions.h"
 
 #include <string.h>
+
+void st_instruction_visit(const st_program *program, const st_instruction *instruction,
+                          void (*visit)(void *context, uint32_t slot), void *context)
+{
+    if (instruction->op == ST_OP_CALL) {
+        const st_program_call *call = &program->calls[instruction->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++)
+            visit(context, call->arguments[i]);
+        return;
+    }
+    visit(context, instruction->a);
+    if (instruction->op >= ST_OP_ADD)
+        visit(context, instruction->b);
+    if (instruction->op == ST_OP_SELECT)
+        visit(context, instruction->c);
+}
 
 typedef struct reach {
     bool *slots; /* that depend on it */
