@@ -260,6 +260,7 @@ def fault_of_check(bench, name):
 
 
 def main():
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # which shells ignore in what runs in the background
     program, root, modules = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(str(program), root, modules, pathlib.Path(folder))
