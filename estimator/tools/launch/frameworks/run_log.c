@@ -524,6 +524,25 @@ static st_status nemo_options(log_reader *reader)
     return status;
 }
 
+/* A parameter has one value, in the lines of a run up to this one. */
+static st_status check_param(const log_reader *reader, const char *key, const char *value, int at)
+{
+    megatron_line line = {.number = reader->line - 1};
+    char *words = st_arena_printf(reader->arena, "Config param %s: ", key);
+    size_t offset = reader->start;
+    while (words != NULL && megatron_next_line(&reader->log, &offset, &line) && line.number < at) {
+        const char *other = megatron_find(&line, words);
+        const size_t length = other != NULL ? line.length - (size_t)(other - line.text) : 0;
+        if (other != NULL && (strlen(value) != length || memcmp(value, other, length) != 0))
+            return st_fail(reader->errors, ST_ERR_VALUE,
+                           (st_place){.file = reader->request->file, .line = at},
+                           "another value of '%.80s' in the same run" ST_FOUND "'%.80s'" ST_EXPECTED
+                           "'%.*s', as line %d says",
+                           key, value, (int)(length < 80 ? length : 80), other, line.number);
+    }
+    return words != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
 static st_status take_params(log_reader *reader)
 {
     megatron_line line = {.number = reader->line - 1};
@@ -550,6 +569,9 @@ static st_status take_params(log_reader *reader)
             st_arena_copy(reader->arena, from, line.length - (size_t)(from - line.text));
         if (key == NULL || value == NULL)
             return ST_ERR_MEMORY;
+        const st_status status = check_param(reader, key, value, line.number);
+        if (status != ST_OK)
+            return status;
         if (strcmp(key, "num_experts") == 0 && strcmp(value, "1") != 0)
             st_buffer_printf(&reader->text, " --num-experts %s", value);
         dense += strcmp(key, "num_experts") == 0 && strcmp(value, "1") == 0 ? 1 : 0;
@@ -579,6 +601,35 @@ static unsigned long long number_in_log(const log_reader *reader, const char *wo
     return found;
 }
 
+/*
+ * Data-parallel ranks of torchtitan's "2-D device mesh with ['pp', 'dp_shard'], [2, 4]", whose
+ * names say only what is above 1; 0: no such line.
+ */
+static unsigned long long ranks_of_mesh(const log_reader *reader)
+{
+    megatron_line line = {0};
+    unsigned long long found = 0;
+    for (size_t offset = 0; megatron_next_line(&reader->log, &offset, &line);) {
+        const char *name = megatron_find(&line, "-D device mesh with [");
+        const char *size = name != NULL ? megatron_find(&line, "], [") : NULL;
+        const char *const end = line.text + line.length;
+        unsigned long long ranks = size != NULL ? 1 : 0;
+        while (size != NULL && size < end && isdigit((unsigned char)*size)) {
+            unsigned long long value = 0;
+            for (int i = 0; i < 7 && size < end && isdigit((unsigned char)*size); i++)
+                value = 10 * value + (unsigned long long)(*size++ - '0');
+            name += strspn(name, " '\"");
+            ranks *= strncmp(name, "dp", 2) == 0 && ranks < 10000000 ? value : 1;
+            name += strcspn(name, ",]");
+            name += *name == ',' ? 1 : 0;
+            while (size < end && strchr(", ", *size) != NULL)
+                size++;
+        }
+        found = ranks > 0 ? ranks : found;
+    }
+    return found;
+}
+
 static bool has_line(const log_reader *reader, const char *words)
 {
     megatron_line line = {0};
@@ -592,8 +643,9 @@ static bool has_line(const log_reader *reader, const char *words)
 static void take_ranks(log_reader *reader)
 {
     unsigned long long devices = number_in_log(reader, "Num_devices: ");
-    const unsigned long long shards = number_in_log(reader, "dp_shard=");
-    const unsigned long long copies = number_in_log(reader, "dp_replicate=");
+    const unsigned long long listed = ranks_of_mesh(reader);
+    const unsigned long long shards = listed > 0 ? listed : number_in_log(reader, "dp_shard=");
+    const unsigned long long copies = listed > 0 ? 1 : number_in_log(reader, "dp_replicate=");
     if (marks[reader->mark].framework == ST_TORCHTITAN && shards > 0)
         reader->carried[reader->carried_count++] = st_arena_printf(
             reader->arena, ST_KEY_PARALLEL_DP "=%llu", shards * (copies > 0 ? copies : 1));

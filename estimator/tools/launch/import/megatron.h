@@ -56,7 +56,10 @@ typedef struct megatron_run {
     megatron_lines again; /* of a step that the line before has */
     megatron_lines other; /* of these, with another time */
     megatron_rate rate;
-    int form_place;      /* of the form of the times among those that are known; 0: none yet */
+    int form_place;        /* of the form of the times among those that are known; 0: none yet */
+    const char *step_word; /* in front of the number of a step; NULL: no step was read */
+    const char *step_line; /* the last step's, up to that number */
+    const char *step_line_end;
     int restart_line;    /* where numbers of steps begin again; 0: nowhere */
     size_t dumps;        /* in the log; the last one counts */
     uint64_t vocabulary; /* that the log prints when it pads it; 0: none */

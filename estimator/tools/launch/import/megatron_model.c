@@ -9,6 +9,17 @@
 
 /* ---- the model ---- */
 
+/* A number that is cut is one that others do not fit. */
+static void check_hidden(megatron_run *run, uint64_t heads)
+{
+    const uint64_t hidden = st_draft_count(run->draft, ST_KEY_MODEL_HIDDEN);
+    if (heads > 0 && hidden % heads != 0 && !st_draft_is_given(run->draft, ST_KEY_MODEL_HEAD_DIM))
+        ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, megatron_get(run, "hidden_size")),
+                "argument 'hidden_size' and the number of heads do not fit" ST_FOUND
+                "%" PRIu64 ST_EXPECTED "a multiple of %" PRIu64 ", or kv_channels",
+                hidden, heads);
+}
+
 static void put_attention(megatron_run *run)
 {
     uint64_t heads = megatron_put_needed(run, ST_KEY_MODEL_HEADS, "num_attention_heads");
@@ -29,7 +40,8 @@ static void put_attention(megatron_run *run)
                                          "qk_pos_emb_head_dim", "v_head_dim"};
     for (size_t i = 0; i < ST_COUNT(latent); i++)
         megatron_pass_over(run, latent[i]);
-    megatron_put_given(run, ST_KEY_MODEL_HEAD_DIM, "kv_channels");
+    if (!megatron_put_given(run, ST_KEY_MODEL_HEAD_DIM, "kv_channels"))
+        check_hidden(run, heads);
     bool grouped = megatron_is_true(run, "group_query_attention", false);
     if (megatron_put_given(run, ST_KEY_MODEL_KV_HEADS, "num_key_value_heads"))
         return; /* of Megatron-DeepSpeed */

@@ -214,10 +214,34 @@ static bool ends_line(const megatron_line *line, const step_form *form)
     return false;
 }
 
+/* Both texts have the same letters and signs in front of numbers of any length. */
+static bool begins_alike(const char *a, const char *a_end, const char *b, const char *b_end)
+{
+    static const char numbers[] = "0123456789 ";
+    while (a < a_end || b < b_end) {
+        const bool a_passes = a < a_end && memchr(numbers, *a, sizeof numbers - 1) != NULL;
+        const bool b_passes = b < b_end && memchr(numbers, *b, sizeof numbers - 1) != NULL;
+        if (!a_passes && !b_passes && (a >= a_end || b >= b_end || *a != *b))
+            return false;
+        a += a_passes || !b_passes ? 1 : 0;
+        b += b_passes || !a_passes ? 1 : 0;
+    }
+    return true;
+}
+
+/* A line that begins as the last step and ends before the time. */
+static bool is_cut_step(const megatron_run *run, const megatron_line *line)
+{
+    const char *at = run->step_word != NULL ? megatron_find(line, run->step_word) : NULL;
+    return at != NULL && begins_alike(line->text, at, run->step_line, run->step_line_end);
+}
+
 static void read_step(megatron_run *run, const megatron_line *line, bool is_cut)
 {
     const step_form *form = form_of(line);
     char word[32];
+    if (form == NULL && is_cut_step(run, line))
+        count_line(&run->odd, line->number);
     if (form == NULL || (run->form_place > 0 && form->place > run->form_place))
         return;
     if (form->place < run->form_place)
@@ -237,6 +261,11 @@ static void read_step(megatron_run *run, const megatron_line *line, bool is_cut)
         return;
     }
     word_after(line, form->step, word, sizeof word);
+    if (form->step != NULL && megatron_find(line, form->step) != NULL) {
+        run->step_word = form->step;
+        run->step_line = line->text;
+        run->step_line_end = megatron_find(line, form->step);
+    }
     const megatron_time made = {.ms = time,
                                 .batch = number_after(line, form->batch),
                                 .step = number_after(line, form->step),
@@ -372,6 +401,19 @@ static bool read_size(megatron_run *run, const megatron_line *line)
     return true;
 }
 
+/* An argument of a dump, which has one value. */
+static void set_argument(megatron_run *run, const char *name, const char *value, int line)
+{
+    const size_t i = ST_FIND(run->arguments, run->count, name, name);
+    if (i < run->count && strcmp(run->arguments[i].value, value) != 0)
+        ST_NOTE(run->draft, ST_ERR_VALUE,
+                ((st_place){.file = run->draft->request->file, .line = line}),
+                "another value of '%.80s' in the same dump" ST_FOUND "'%.80s'" ST_EXPECTED
+                "'%.80s', as line %d says",
+                name, value, run->arguments[i].value, run->arguments[i].line);
+    megatron_set(run, name, value, line);
+}
+
 void megatron_read_log(megatron_run *run)
 {
     const st_import_request *request = run->draft->request;
@@ -406,7 +448,7 @@ void megatron_read_log(megatron_run *run)
                 length--;
             if (start == end || value >= length)
                 continue;
-            megatron_set(
+            set_argument(
                 run, st_draft_text(run->draft, "%.*s", (int)(end - start), line.text + start),
                 st_draft_text(run->draft, "%.*s", (int)(length - value), line.text + value),
                 line.number);
@@ -414,7 +456,7 @@ void megatron_read_log(megatron_run *run)
             read_time(run, &line, is_cut(request, offset));
         }
     }
-    if (in_dump)
+    if (in_dump && run->draft->status == ST_OK)
         ST_NOTE(run->draft, ST_ERR_SYNTAX, ((st_place){.file = request->file, .line = begun}),
                 "the dump of arguments that begins here is cut" ST_EXPECTED
                 "a line '------ end of arguments ------'");
