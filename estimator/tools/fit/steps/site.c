@@ -35,12 +35,14 @@ typedef struct trial_term {
 typedef struct priors {
     const st_yaml_node **maps; /* fit.constants of each file */
     size_t count;
-    double widest; /* of all constants: a constant without a prior has this one */
+    double usual; /* mean of all: that of a constant without a prior */
 } priors;
 
 static double sd_of(const priors *known, const char *key)
 {
     double sd = 0;
+    double sum = 0;
+    double used = 0;
     for (size_t k = 0; k < known->count; k++)
         for (size_t i = 0; i < known->maps[k]->count; i++) {
             const st_yaml_node *named = st_yaml_get(known->maps[k]->items[i], "key");
@@ -49,10 +51,13 @@ static double sd_of(const priors *known, const char *key)
             double value = 0;
             if (node != NULL && node->text != NULL && (key == NULL || strcmp(name, key) == 0) &&
                 st_number_parse(node->text, strlen(node->text), (st_place){0}, &value, NULL) ==
-                    ST_OK)
+                    ST_OK) {
                 sd = fmax(sd, value);
+                sum += value;
+                used += 1;
+            }
         }
-    return sd > 0 ? sd : known->widest;
+    return key == NULL ? sum / fmax(used, 1) : sd > 0 ? sd : known->usual;
 }
 
 static st_status read_priors(const st_paths *paths, const char *sheet, st_arena *arena,
@@ -72,7 +77,7 @@ static st_status read_priors(const st_paths *paths, const char *sheet, st_arena 
             !ST_APPEND(arena, known->maps, known->count, map))
             return ST_ERR_MEMORY;
     }
-    known->widest = sd_of(known, NULL);
+    known->usual = sd_of(known, NULL);
     return status;
 }
 
@@ -301,6 +306,14 @@ void st_site_put(const st_site *site, st_node *root)
         ST_COLUMN_CHANGE("step for 10 % more", 1),
         ST_COLUMN_CHANGE("error left", 1)};
     st_node *map = st_put_map(root, "site");
+    const st_stack *stack = st_job_stack(site->runs[0]->rows[0].job);
+    if (stack != NULL) {
+        st_put_text(map, "stack", stack->name);
+        st_put_text(map, "release", st_or_none(stack->release));
+        st_say(map, "  estimated with the stack %s%s%s%s\n", stack->name,
+               stack->release != NULL ? " " : "", st_or_none(stack->release),
+               stack->is_default ? ", the default of the sheet" : "");
+    }
     st_node *list = st_put_list(map, "terms");
     char text[2][ST_QUANTITY_TEXT];
     if (site->term_count == 0) {

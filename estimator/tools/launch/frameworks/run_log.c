@@ -681,15 +681,17 @@ static st_status import_log(log_reader *reader, st_buffer *job)
     const st_framework framework = marks[reader->mark].framework;
     st_import_request with = *request;
     if (kind == LOG_DUMP) {
-        static const char *const deepspeed[] = {ST_KEY_STACK "=deepspeed"};
+        static const char *const stacks[] = {ST_KEY_STACK "=megatron-core",
+                                             ST_KEY_STACK "=deepspeed"};
         megatron_line line = {0};
         with.text = reader->log.text;
         with.length = reader->log.length;
-        with.carried = deepspeed;
+        with.carried = &stacks[0];
+        with.carried_count = 1;
         for (size_t offset = 0; megatron_next_line(&reader->log, &offset, &line);)
             if (megatron_find(&line, " deepspeed ..") != NULL &&
                 megatron_find(&line, "True") != NULL)
-                with.carried_count = 1;
+                with.carried = &stacks[1];
         return st_framework_import(framework, &with, job, reader->errors);
     }
     if (reader->found > 1)
