@@ -206,8 +206,14 @@ st_status st_value_parse_name(const char *name, const st_value_text *value,
             *number = (double)i;
             return ST_OK;
         }
+    char word[16];
+    (void)snprintf(word, sizeof word, "%.*s", (int)value->length, value->text);
+    const bool is_narrow = strcmp(name, ST_KEY_PRECISION_WEIGHTS) == 0 &&
+                           (strstr(word, "fp8") != NULL || strstr(word, "fp4") != NULL);
     return refuse(name, value, join_names(values, count, expected, sizeof expected),
-                  st_nearest(value->text, values, count), errors);
+                  is_narrow ? "set FP8 and FP4 with precision.recipe"
+                            : st_nearest(value->text, values, count),
+                  errors);
 }
 
 bool st_value_is_laid_out(const st_key *key, const st_value_text *value)
