@@ -202,6 +202,25 @@ static void put_report(const st_draft *draft, const char *job)
     st_put_text(report, "job", job);
 }
 
+static void write_constants(const st_draft *draft, st_buffer *buffer)
+{
+    if (draft->constant_count > 0)
+        st_buffer_text(buffer, ST_KEY_CONSTANTS ":\n");
+    for (size_t i = 0; i < draft->constant_count; i++) {
+        size_t length = strcspn(draft->constants[i], "=");
+        st_buffer_printf(buffer, "  %.*s: ", (int)length, draft->constants[i]);
+        /* Numbers with a unit stay as they are; anything that YAML might misread is quoted. */
+        const char *value = draft->constants[i] + length + 1;
+        static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    " .+-*/^$%()";
+        if (value[strspn(value, plain)] == '\0' && strchr("-*% ", value[0]) == NULL)
+            st_buffer_text(buffer, value);
+        else
+            st_buffer_json_string(buffer, value);
+        st_buffer_text(buffer, "\n");
+    }
+}
+
 st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
 {
     if (draft->status != ST_OK)
@@ -253,21 +272,7 @@ st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
         }
         write_gpu(draft, buffer);
     }
-    if (draft->constant_count > 0)
-        st_buffer_text(buffer, ST_KEY_CONSTANTS ":\n");
-    for (size_t i = 0; i < draft->constant_count; i++) {
-        size_t length = strcspn(draft->constants[i], "=");
-        st_buffer_printf(buffer, "  %.*s: ", (int)length, draft->constants[i]);
-        /* Numbers with a unit stay as they are; anything that YAML might misread is quoted. */
-        const char *value = draft->constants[i] + length + 1;
-        static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                    " .+-*/^$%()";
-        if (value[strspn(value, plain)] == '\0' && strchr("-*% ", value[0]) == NULL)
-            st_buffer_text(buffer, value);
-        else
-            st_buffer_json_string(buffer, value);
-        st_buffer_text(buffer, "\n");
-    }
+    write_constants(draft, buffer);
     if (buffer->failed)
         return st_out_of_memory(draft->errors);
     if (draft->request->report != NULL)
