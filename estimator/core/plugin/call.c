@@ -174,7 +174,7 @@ bool st_plugin_catch_up(void *unused)
         const uint32_t claimed = lane->provider; /* the first row of those it was computing */
         const size_t row = claimed < later.call.asked_count ? claimed : 0;
         const uint64_t head = later.heads[row];
-        const double *columns[ST_CALL_COLUMNS];
+        const double *columns[ST_CALL_COLUMNS] = {0};
         const size_t provider = st_call_head_provider(head);
         const size_t width = instance->module->shown.providers[provider]->argument_count;
         for (size_t i = 0; i < width; i++)
