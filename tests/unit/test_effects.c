@@ -77,7 +77,7 @@ TEST_OF(names_and_truth_values_are_changed_for_others, fixture *own, set_up, tea
     assert_change(&estimate, "dry", 0);
 }
 
-/* Shares of 0.75 and of 1, of which there is no more. */
+/* Shares of 0.75 and of 1; the second cannot grow. */
 TEST_OF(a_share_of_one_has_no_more, fixture *own, set_up, tear_down)
 {
     st_estimate estimate;

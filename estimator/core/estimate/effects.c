@@ -131,7 +131,7 @@ static void add_trial(trials *tests, st_status *status, size_t input, double val
     tests->list[tests->count++] = (trial){input, value};
 }
 
-/* There is no more of a share that is 1: a formula may take anything beyond it. */
+/* A share of 1 cannot grow; formulas take anything larger without a complaint. */
 static bool is_at_its_most(const st_bound_input *bound, double value)
 {
     const st_key *key = st_key_find(bound->input->from);

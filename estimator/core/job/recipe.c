@@ -59,7 +59,7 @@ static unsigned long last_month_of(const char *date)
     return month_of(date) + (date[4] == '\0' ? 12 : 0);
 }
 
-/* "26.02.01", or "26.1 2026-01" if its name is no date: cuts the date off. */
+/* Cuts the date off a release: "26.02.01" is one itself, "26.1 2026-01" ends in one. */
 static bool split_release(st_loader *loader, const st_yaml_node *node, const char **name,
                           const char **date)
 {
